@@ -1,0 +1,50 @@
+// Adam with decoupled weight decay and a rate schedule (Kingma & Ba 2015; Loshchilov & Hutter 2019).
+#pragma once
+
+#include "contract.hpp"
+#include "network.hpp"
+
+namespace EXTRANETS_VARIANT {
+
+static inline double scheduled_rate(const Options& o, int64_t step, int64_t n_steps) {
+    const double done = double(step) / double(n_steps);
+    switch (o.schedule) {
+        case Schedule::linear: return o.learning_rate * (1.0 - done);
+        case Schedule::cosine: return o.learning_rate * 0.5 * (1.0 + std::cos(3.14159265358979323846 * done));
+        default: return o.learning_rate;
+    }
+}
+
+// Parameters and both moments of one member; all three share the padded layout.
+struct Adam {
+    float* parameters;
+    float* first;
+    float* second;
+    double power1 = 1, power2 = 1;  // beta^t
+    Vec beta1, beta2, rest1, rest2, epsilon, rate, root_scale, shrink;
+
+    Adam(float* p, float* m, float* v, const Options& o)
+        : parameters(p), first(m), second(v), beta1(splat(o.beta1)), beta2(splat(o.beta2)), rest1(splat(1.0f - o.beta1)),
+          rest2(splat(1.0f - o.beta2)), epsilon(splat(o.epsilon)) {}
+
+    void begin_step(const Options& o, int64_t step, int64_t n_steps) {
+        power1 *= o.beta1;
+        power2 *= o.beta2;
+        const double r = scheduled_rate(o, step, n_steps);
+        rate = splat(float(-r / (1.0 - power1)));
+        root_scale = splat(float(1.0 / std::sqrt(1.0 - power2)));
+        shrink = splat(float(1.0 - r * o.weight_decay));
+    }
+
+    void update(int64_t at, Vec gradient, bool is_weight) const {
+        const Vec m = fma(beta1, load(first + at), mul(rest1, gradient));
+        const Vec v = fma(beta2, load(second + at), mul(rest2, mul(gradient, gradient)));
+        store(first + at, m);
+        store(second + at, v);
+        const Vec direction = divide(m, fma(square_root(v), root_scale, epsilon));
+        const Vec old = load(parameters + at);
+        store(parameters + at, fma(rate, direction, is_weight ? mul(old, shrink) : old));
+    }
+};
+
+}  // namespace EXTRANETS_VARIANT

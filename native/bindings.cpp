@@ -1,0 +1,255 @@
+// The Python face of the engine: unpacks arrays, releases the GIL, calls the kernels. src/extranets/engine/native.py is its
+// only caller and has already checked every shape; sizes are checked here again only where memory would be at risk.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "memory.hpp"
+#include "parallel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+namespace {
+
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+// While workers train, the calling thread looks for Ctrl-C and reports progress. Whatever Python raises stops the workers and
+// is raised again when they have stopped.
+struct Watch {
+    Control& control;
+    nb::object progress;
+    double total;
+    std::exception_ptr error;
+
+    void operator()() {
+        const nb::gil_scoped_acquire gil;
+        try {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            if (!progress.is_none()) progress(std::min(1.0, double(control.epochs_done.load()) / total));
+        } catch (...) {
+            if (!error) error = std::current_exception();
+            control.cancelled = true;
+        }
+    }
+};
+
+Shape shape_of(const In<int32_t, 2>& widths, size_t member, int n_inputs, int n_heads) {
+    const int n_hidden = int(widths.shape(1));
+    return {n_inputs, n_hidden, widths.data() + member * size_t(n_hidden), n_heads};
+}
+
+Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<In<float, 1>>& weight) {
+    require(X.shape(0) == y.shape(0) && X.shape(0) < (size_t(1) << 32), "X and y must have the same number of rows");
+    require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry per row");
+    return {X.data(), y.data(), weight ? weight->data() : nullptr, int64_t(X.shape(0)), int(X.shape(1)), int(y.shape(1))};
+}
+
+// Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
+void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<uint16_t, 2>> counts,
+           std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members, In<int32_t, 2> widths, const Options& options,
+           Out<float, 1> parameters, In<int64_t, 1> offsets, Out<float, 2> loss_curve, Out<double, 2> scalars,
+           Out<int32_t, 2> integers, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight);
+    const size_t n = members.shape(0);
+    const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
+    require(widths.shape(0) == n && offsets.shape(0) == n + 1 && loss_curve.shape(0) == n && scalars.shape(0) == n &&
+                scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3 &&
+                loss_curve.shape(1) == size_t(options.n_epochs),
+            "one row per member is needed in every array");
+    require(size_t(offsets.data()[n]) <= parameters.shape(0), "parameters is too small");
+    require(!counts || (count_rows && count_rows->shape(0) == n && counts->shape(1) == X.shape(0)), "counts has the wrong shape");
+    const Kernels& kernels = active_kernels();
+    std::vector<MemberTask> tasks(n);
+    for (size_t i = 0; i < n; ++i) {
+        tasks[i].id = members.data()[i];
+        tasks[i].shape = shape_of(widths, i, data.n_inputs, n_heads);
+        const int row = counts ? count_rows->data()[i] : -1;
+        require(row < 0 || size_t(row) < counts->shape(0), "count_rows points outside counts");
+        tasks[i].counts = row < 0 ? nullptr : counts->data() + size_t(row) * X.shape(0);
+        tasks[i].parameters = parameters.data() + offsets.data()[i];
+        tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
+        require(kernels.parameter_count(tasks[i].shape) == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
+    }
+    Control control;
+    Watch watch{control, progress, std::max(1.0, double(n) * options.n_epochs * options.n_starts), nullptr};
+    {
+        const nb::gil_scoped_release release;
+        run_parallel(
+            int64_t(n), n_threads,
+            [&](int64_t i) {
+                if (!control.cancelled) kernels.train_member(data, options, tasks[size_t(i)], control);
+            },
+            std::ref(watch));
+    }
+    if (watch.error) std::rethrow_exception(watch.error);
+    for (size_t i = 0; i < n; ++i) {
+        double* s = scalars.data() + 3 * i;
+        int32_t* k = integers.data() + 3 * i;
+        s[0] = tasks[i].train_loss, s[1] = tasks[i].train_r2, s[2] = tasks[i].validation_loss;
+        k[0] = tasks[i].n_epochs_run, k[1] = tasks[i].n_attempts, k[2] = int32_t(tasks[i].outcome);
+    }
+}
+
+// An ensemble packed for the active variant, ready for forward passes.
+struct Packed {
+    EnsembleView view{};
+    const Kernels* kernels = nullptr;
+    In<int32_t, 2> widths;
+    In<float, 1> parameters;
+    std::vector<uint32_t> pass_ids;
+    float* memory = nullptr;
+
+    Packed(int n_inputs, int n_outputs, int n_heads, In<int32_t, 2> the_widths, In<float, 1> the_parameters)
+        : kernels(&active_kernels()), widths(the_widths), parameters(the_parameters) {
+        view.n_members = view.n_passes = int(widths.shape(0));
+        view.n_inputs = n_inputs;
+        view.n_hidden = int(widths.shape(1));
+        view.n_heads = n_heads;
+        view.n_outputs = n_outputs;
+        view.widths = widths.data();
+        view.parameters = parameters.data();
+        int64_t needed = 0;
+        for (size_t i = 0; i < widths.shape(0); ++i)
+            needed += kernels->parameter_count(shape_of(widths, i, n_inputs, n_heads));
+        require(size_t(needed) == parameters.shape(0), "parameters do not fit widths");
+        memory = static_cast<float*>(allocate_aligned(size_t(kernels->packed_floats(view)) * sizeof(float)));
+        kernels->pack_ensemble(view, memory);
+        view.packed = memory;
+    }
+    Packed(const Packed&) = delete;
+    Packed& operator=(const Packed&) = delete;
+    ~Packed() { free_aligned(memory); }
+
+    void set_passes(std::vector<uint32_t> ids, float keep, uint64_t seed) {
+        pass_ids = std::move(ids);
+        view.pass_ids = pass_ids.data();
+        view.n_passes = int(pass_ids.size());
+        view.dropout_keep = keep;
+        view.seed = seed;
+    }
+
+    void check_rows(const In<float, 2>& X) const { require(int(X.shape(1)) == view.n_inputs, "X has the wrong number of columns"); }
+
+    void for_row_ranges(int64_t n_rows, int n_threads, const std::function<void(int64_t, int64_t)>& work) const {
+        constexpr int64_t kRange = 512;
+        const nb::gil_scoped_release release;
+        run_parallel((n_rows + kRange - 1) / kRange, n_threads,
+                     [&](int64_t i) { work(i * kRange, std::min(n_rows, (i + 1) * kRange)); });
+    }
+
+    void forward(In<float, 2> X, Out<float, 3> out, int n_threads) const {
+        check_rows(X);
+        const int64_t n = int64_t(X.shape(0));
+        require(int(out.shape(0)) == view.n_passes && int64_t(out.shape(1)) == n && int(out.shape(2)) == view.n_heads,
+                "out has the wrong shape");
+        for_row_ranges(n, n_threads, [&](int64_t begin, int64_t end) {
+            kernels->forward_rows(view, X.data(), begin, end, out.data(), n * view.n_heads);
+        });
+    }
+
+    void moments(In<float, 2> X, Out<double, 2> mean, Out<double, 2> variance, std::optional<Out<double, 2>> mean_variance,
+                 int n_threads) const {
+        check_rows(X);
+        const size_t n = X.shape(0), o = size_t(view.n_outputs);
+        require(mean.shape(0) == n && mean.shape(1) == o && variance.shape(0) == n && variance.shape(1) == o &&
+                    (!mean_variance || (mean_variance->shape(0) == n && mean_variance->shape(1) == o &&
+                                        view.n_heads == 2 * view.n_outputs)),
+                "out has the wrong shape");
+        for_row_ranges(int64_t(n), n_threads, [&](int64_t begin, int64_t end) {
+            kernels->moment_rows(view, X.data(), begin, end, mean.data(), variance.data(),
+                                 mean_variance ? mean_variance->data() : nullptr);
+        });
+    }
+
+    void jacobian(In<float, 2> X, int head, Out<float, 2> out, int n_threads) const {
+        check_rows(X);
+        require(view.n_members == 1 && head >= 0 && head < view.n_heads, "one member and one of its heads");
+        require(out.shape(0) == X.shape(0) && int64_t(out.shape(1)) == int64_t(parameters.shape(0)), "out has the wrong shape");
+        for_row_ranges(int64_t(X.shape(0)), n_threads, [&](int64_t begin, int64_t end) {
+            kernels->jacobian_rows(view, X.data(), begin, end, head, out.data());
+        });
+    }
+};
+
+double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, In<int32_t, 1> widths,
+                In<float, 1> parameters, const Options& options, Out<float, 1> out) {
+    const Data data = data_of(X, y, weight);
+    const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
+    const Shape shape{data.n_inputs, int(widths.shape(0)), widths.data(), n_heads};
+    const size_t n = size_t(active_kernels().parameter_count(shape));
+    require(parameters.shape(0) == n && out.shape(0) == n, "parameters do not fit widths");
+    return active_kernels().batch_gradient(data, options, shape, parameters.data(), out.data());
+}
+
+void random_words(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, Out<uint32_t, 1> out) {
+    active_kernels().random_words(seed, member, purpose, attempt, part, int64_t(out.shape(0)), out.data());
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    nb::class_<Options>(m, "Options")
+        .def(nb::init<>())
+        .def_prop_rw("loss", [](const Options& o) { return int(o.loss); }, [](Options& o, int v) { o.loss = Loss(v); })
+        .def_prop_rw("schedule", [](const Options& o) { return int(o.schedule); }, [](Options& o, int v) { o.schedule = Schedule(v); })
+        .def_rw("n_epochs", &Options::n_epochs)
+        .def_rw("batch_size", &Options::batch_size)
+        .def_rw("learning_rate", &Options::learning_rate)
+        .def_rw("beta1", &Options::beta1)
+        .def_rw("beta2", &Options::beta2)
+        .def_rw("epsilon", &Options::epsilon)
+        .def_rw("weight_decay", &Options::weight_decay)
+        .def_rw("dropout_keep", &Options::dropout_keep)
+        .def_rw("max_grad_norm", &Options::max_grad_norm)
+        .def_rw("validation_fraction", &Options::validation_fraction)
+        .def_rw("patience", &Options::patience)
+        .def_rw("tolerance", &Options::tolerance)
+        .def_rw("n_starts", &Options::n_starts)
+        .def_rw("max_restarts", &Options::max_restarts)
+        .def_rw("collapse_r2", &Options::collapse_r2)
+        .def_rw("seed", &Options::seed);
+    nb::class_<Packed>(m, "Packed")
+        .def(nb::init<int, int, int, In<int32_t, 2>, In<float, 1>>(), "n_inputs"_a, "n_outputs"_a, "n_heads"_a, "widths"_a,
+             "parameters"_a)
+        .def("set_passes", &Packed::set_passes, "pass_ids"_a, "keep"_a, "seed"_a)
+        .def("forward", &Packed::forward, "X"_a, "out"_a, "n_threads"_a)
+        .def("moments", &Packed::moments, "X"_a, "mean"_a, "variance"_a, "mean_variance"_a.none(), "n_threads"_a)
+        .def("jacobian", &Packed::jacobian, "X"_a, "head"_a, "out"_a, "n_threads"_a);
+    m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(), "members"_a, "widths"_a,
+          "options"_a, "parameters"_a, "offsets"_a, "loss_curve"_a, "scalars"_a, "integers"_a, "n_threads"_a, "progress"_a.none());
+    m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
+    m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
+    m.def("built_variants", &built_variants);
+    m.def("usable_variants", &usable_variants);
+    m.def("use_variant", &use_variant, "name"_a);
+    m.def("active_variant", [] { return std::string(active_kernels().name); });
+    m.def("fma_peak", [](double seconds) { return active_kernels().fma_peak(seconds); }, "seconds"_a,
+          nb::call_guard<nb::gil_scoped_release>());
+    m.def("compiler", [] {
+#if defined(__clang__)
+        return std::string("clang ") + __clang_version__;
+#elif defined(__GNUC__)
+        return std::string("gcc ") + __VERSION__;
+#else
+        return std::string("unknown");
+#endif
+    });
+}

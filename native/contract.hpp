@@ -1,0 +1,109 @@
+// The contract between the part of the engine that is compiled once (threads, bindings) and the kernels, which are
+// compiled once per instruction set. Plain structs and function pointers only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+// Keep in step with `Purpose` in src/extranets/_random.py.
+enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, sample = 7 };
+
+enum class Loss : int32_t { squared_error = 0, gaussian_nll = 1 };
+enum class Schedule : int32_t { constant = 0, linear = 1, cosine = 2 };
+enum class Outcome : int32_t { trained = 0, collapsed = 1, not_finite = 2, cancelled = 3 };
+
+// One member's shape. `widths` holds the units that its mask left in each hidden layer.
+struct Shape {
+    int n_inputs;
+    int n_hidden;
+    const int32_t* widths;
+    int n_heads;  // outputs, or outputs and as many log-variances
+};
+
+struct Options {
+    Loss loss;
+    int n_epochs;
+    int batch_size;
+    float learning_rate;
+    Schedule schedule;
+    float beta1, beta2, epsilon;
+    float weight_decay;
+    float dropout_keep;  // 1: no dropout
+    float max_grad_norm;  // 0: no clipping
+    float validation_fraction;  // 0: no early stopping
+    int patience;
+    float tolerance;
+    int n_starts;
+    int max_restarts;
+    float collapse_r2;  // below this training R^2 a network counts as collapsed
+    uint64_t seed;
+};
+
+struct Data {
+    const float* X;  // (n_rows, n_inputs)
+    const float* y;  // (n_rows, n_outputs)
+    const float* weight;  // (n_rows) or null
+    int64_t n_rows;
+    int n_inputs;
+    int n_outputs;
+};
+
+// What one member's training needs and gives back.
+struct MemberTask {
+    uint32_t id;
+    Shape shape;
+    const uint16_t* counts;  // (n_rows): how often each row stands in this member's sample; null: once each
+    float* parameters;  // out: canonical layout
+    float* loss_curve;  // out: (n_epochs), NaN where stopped early
+    double train_loss;
+    double train_r2;
+    double validation_loss;
+    int n_epochs_run;
+    int n_attempts;
+    Outcome outcome;
+};
+
+// Shared between the worker threads and the thread that watches them.
+struct Control {
+    std::atomic<bool> cancelled{false};
+    std::atomic<int64_t> epochs_done{0};
+};
+
+// A trained ensemble as the forward pass reads it. A pass is one member's forward pass; with `pass_ids` given there may be
+// more passes than members (pass p uses member p mod n_members), each thinned by dropout from its own stream.
+struct EnsembleView {
+    int n_members;
+    int n_passes;
+    int n_inputs;
+    int n_hidden;
+    int n_heads;
+    int n_outputs;
+    const int32_t* widths;  // (n_members, n_hidden)
+    const float* parameters;  // all members, canonical layout
+    const float* packed;  // all members, this variant's padded layout (see pack_ensemble)
+    const uint32_t* pass_ids;  // (n_passes); null: deterministic
+    float dropout_keep;
+    uint64_t seed;
+};
+
+// What one variant of the kernels offers.
+struct Kernels {
+    const char* name;
+    int lanes;
+    int64_t (*parameter_count)(const Shape&);
+    void (*train_member)(const Data&, const Options&, MemberTask&, Control&);
+    int64_t (*packed_floats)(const EnsembleView&);
+    void (*pack_ensemble)(const EnsembleView&, float* packed);
+    // Heads of every pass for rows [begin, end): out[pass * pass_stride + row * n_heads + head]
+    void (*forward_rows)(const EnsembleView&, const float* X, int64_t begin, int64_t end, float* out, int64_t pass_stride);
+    // Per row and output: mean over passes, variance over passes (1/T), and mean predicted variance (null without it)
+    void (*moment_rows)(const EnsembleView&, const float* X, int64_t begin, int64_t end, double* mean, double* variance,
+                        double* mean_variance);
+    // Gradient of one head of the first member with respect to its parameters, parameter_count floats per row of X.
+    void (*jacobian_rows)(const EnsembleView&, const float* X, int64_t begin, int64_t end, int head, float* out);
+    // Gradient of the mean loss over all rows of `data` (one batch).
+    double (*batch_gradient)(const Data&, const Options&, const Shape&, const float* parameters, float* gradient);
+    void (*random_words)(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
+                         uint32_t* out);
+    double (*fma_peak)(double seconds);  // measured flop/s of one thread
+};

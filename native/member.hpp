@@ -1,0 +1,325 @@
+// Training of one member from first weights to best weights. A member reads shared data and writes only its own memory, so
+// its result depends on nothing but the data, the options and its streams.
+#pragma once
+
+#include "adam.hpp"
+#include "loss.hpp"
+#include "network.hpp"
+#include "philox.hpp"
+
+namespace EXTRANETS_VARIANT {
+
+constexpr double kInfinity = 1e308 * 10;
+
+EXTRANETS_INLINE bool is_finite(double x) { return x - x == 0.0; }
+
+// Glorot-uniform weights, zero biases.
+static inline void initialise(const Layout& layout, const Stream& stream, float* block) {
+    Words words(stream);
+    clear(block, layout.size);
+    for (int l = 0; l < layout.n_layers; ++l) {
+        const Layer& layer = layout.layers[l];
+        const bool output = l == layout.n_layers - 1;
+        const float limit = std::sqrt(6.0f / float(layer.n_in + layer.n_out));
+        for (int i = 0; i < layer.n_in; ++i)
+            for (int j = 0; j < layer.n_out; ++j) {
+                const int64_t at = output ? int64_t(j) * layer.columns + i : int64_t(i) * layer.columns + j;
+                block[layer.weights + at] = (2.0f * words.uniform() - 1.0f) * limit;
+            }
+    }
+}
+
+// Inverted dropout on the hidden layers, one word per unit and row.
+struct Dropout {
+    const Layout& layout;
+    Words& words;
+    float keep;
+
+    void operator()(int l, float* activations, int n_rows, int stride) const {
+        const int width = layout.layers[l - 1].n_out;
+        const float scale = 1.0f / keep;
+        for (int r = 0; r < n_rows; ++r)
+            for (int j = 0; j < width; ++j) activations[r * stride + j] *= words.uniform() < keep ? scale : 0.0f;
+    }
+};
+
+struct Rows {
+    uint32_t* data;
+    int64_t n;
+};
+
+// Everything one member holds while it trains.
+struct Trainer {
+    const Data& data;
+    const Options& options;
+    MemberTask& task;
+    Control& control;
+    Layout layout;
+    int capacity;
+    Buffer<float> batch_memory;
+    Batch batch;
+    Buffer<float> parameters, first, second, transposed, gradient, best_epoch, best_start;
+    Buffer<float> y, weight;  // of the batch
+    Buffer<uint32_t> row_memory, order_memory;
+    Rows train_rows, validation_rows;
+
+    static int64_t sample_size(const Data& data, const MemberTask& task) {
+        if (!task.counts) return data.n_rows;
+        int64_t n = 0;
+        for (int64_t i = 0; i < data.n_rows; ++i) n += task.counts[i];
+        return n;
+    }
+
+    Trainer(const Data& d, const Options& o, MemberTask& t, Control& c, int64_t n_sample)
+        : data(d), options(o), task(t), control(c), layout(t.shape),
+          capacity(int(o.batch_size < n_sample ? o.batch_size : n_sample)), batch_memory(Batch::floats(layout, capacity)),
+          batch(layout, capacity, batch_memory.data), parameters(layout.size), first(layout.size),
+          second(layout.size), transposed(layout.transposed_size), gradient(o.max_grad_norm > 0 ? layout.size : 0),
+          best_epoch(o.validation_fraction > 0 ? layout.size : 0), best_start(layout.size),
+          y(int64_t(capacity) * d.n_outputs), weight(capacity), row_memory(n_sample), order_memory(n_sample) {
+        clear(batch_memory.data, Batch::floats(layout, capacity));
+        int64_t at = 0;
+        for (int64_t i = 0; i < d.n_rows; ++i)
+            for (int k = t.counts ? t.counts[i] : 1; k > 0; --k) row_memory.data[at++] = uint32_t(i);
+        int64_t n_validation = 0;
+        if (o.validation_fraction > 0 && n_sample > 1) {
+            shuffle(row_memory.data, n_sample, make_stream(o.seed, t.id, Purpose::validation, 0, 0));
+            n_validation = int64_t(std::ceil(double(o.validation_fraction) * double(n_sample)));
+            if (n_validation >= n_sample) n_validation = n_sample - 1;
+        }
+        validation_rows = {row_memory.data, n_validation};
+        train_rows = {row_memory.data + n_validation, n_sample - n_validation};
+    }
+
+    void gather(const uint32_t* rows, int n) {
+        const int width = data.n_inputs, stride = layout.width(0), n_outputs = data.n_outputs;
+        for (int r = 0; r < n; ++r) {
+            const float* from = data.X + int64_t(rows[r]) * width;
+            float* to = batch.activation[0] + int64_t(r) * stride;
+            int k = 0;
+            for (; k + 4 <= width; k += 4) __builtin_memcpy(to + k, from + k, 16);
+            for (; k < width; ++k) to[k] = from[k];
+            for (int o = 0; o < n_outputs; ++o) y.data[r * n_outputs + o] = data.y[int64_t(rows[r]) * n_outputs + o];
+            weight.data[r] = data.weight ? data.weight[rows[r]] : 1.0f;
+        }
+    }
+
+    // Rows of the next batch are asked for while this one computes: with large tables they are in no cache.
+    void prefetch(const uint32_t* rows, int64_t n) const {
+        for (int64_t r = 0; r < n; ++r) {
+            const char* from = reinterpret_cast<const char*>(data.X + int64_t(rows[r]) * data.n_inputs);
+            for (int at = 0; at < data.n_inputs * 4; at += 64) __builtin_prefetch(from + at);
+        }
+    }
+
+    Targets targets() const { return {y.data, weight.data, data.n_outputs}; }
+
+    template <class Sink>
+    void backward(int n, float scale, const Sink& sink) {
+        for (int l = layout.n_layers - 1; l >= 0; --l) {
+            if (l > 0) backward_to(batch, parameters.data, transposed.data, l, n, scale);
+            layer_gradient(batch, l, n, sink);
+            refresh_transposed(layout, parameters.data, l, transposed.data);
+        }
+    }
+
+    // The gradient first goes to memory, because its norm is needed before the first weight may change.
+    void clipped_step(int n, float scale, const Adam& adam) {
+        double squares = 0;
+        backward(n, scale, [&](int64_t at, Vec g, bool) {
+            store(gradient.data + at, g);
+            squares += double(sum(mul(g, g)));
+        });
+        const double norm = std::sqrt(squares);
+        const Vec factor = splat(norm > options.max_grad_norm ? float(options.max_grad_norm / norm) : 1.0f);
+        for (int l = 0; l < layout.n_layers; ++l) {
+            const Layer& layer = layout.layers[l];
+            const int64_t end = layer.bias + padded(layer.n_out);
+            for (int64_t at = layer.weights; at < end; at += kLanes)
+                adam.update(at, mul(load(gradient.data + at), factor), at < layer.bias);
+            refresh_transposed(layout, parameters.data, l, transposed.data);
+        }
+    }
+
+    // One mini-batch, already gathered. Returns its summed loss.
+    double step(int n, int64_t step_index, uint32_t attempt, const Adam& adam) {
+        const float keep = options.dropout_keep;
+        if (keep < 1.0f) {
+            Words words(make_stream(options.seed, task.id, Purpose::dropout, attempt, uint32_t(step_index)));
+            forward(batch, parameters.data, n, Dropout{layout, words, keep});
+        } else {
+            forward(batch, parameters.data, n, NoHook{});
+        }
+        const double loss = batch_loss(options.loss, batch.output, batch.out_stride, targets(), n, 1.0f / float(n),
+                                       batch.output_delta);
+        if (options.max_grad_norm > 0) {
+            clipped_step(n, 1.0f / keep, adam);
+        } else {
+            backward(n, 1.0f / keep, [&](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
+        }
+        return loss;
+    }
+
+    // Mean loss over rows, no dropout; sse and tss over the mean heads when asked for.
+    double evaluate(const Rows& rows, double* r2) {
+        double loss = 0, sse = 0;
+        for (int64_t begin = 0; begin < rows.n; begin += capacity) {
+            const int n = int(rows.n - begin < capacity ? rows.n - begin : capacity);
+            gather(rows.data + begin, n);
+            forward(batch, parameters.data, n, NoHook{});
+            loss += batch_loss(options.loss, batch.output, batch.out_stride, targets(), n, 1.0f, nullptr);
+            sse += squared_error(batch.output, batch.out_stride, targets(), n, 1.0f, nullptr);
+        }
+        if (r2) *r2 = r2_from(rows, sse);
+        return loss / double(rows.n);
+    }
+
+    double r2_from(const Rows& rows, double sse) const {
+        double tss = 0;
+        for (int o = 0; o < data.n_outputs; ++o) {
+            double w_sum = 0, sum_y = 0, sum_y2 = 0;
+            for (int64_t i = 0; i < rows.n; ++i) {
+                const double w = data.weight ? data.weight[rows.data[i]] : 1.0f;
+                const double value = data.y[int64_t(rows.data[i]) * data.n_outputs + o];
+                w_sum += w;
+                sum_y += w * value;
+                sum_y2 += w * value * value;
+            }
+            if (w_sum > 0) tss += sum_y2 - sum_y * sum_y / w_sum;
+        }
+        tss /= data.n_outputs;
+        return tss > 1e-9 * double(rows.n) ? 1.0 - sse / tss : 1.0;  // a constant target cannot collapse
+    }
+
+    void start(uint32_t attempt) {
+        initialise(layout, make_stream(options.seed, task.id, Purpose::init, attempt, 0), parameters.data);
+        clear(first.data, layout.size);
+        clear(second.data, layout.size);
+        clear(transposed.data, layout.transposed_size);
+        for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, parameters.data, l, transposed.data);
+        for (int e = 0; e < options.n_epochs; ++e) task.loss_curve[e] = float(std::nan(""));
+        task.n_epochs_run = 0;
+        task.validation_loss = kInfinity;
+    }
+
+    double epoch(int index, uint32_t attempt, int64_t n_steps, Adam& adam) {
+        uint32_t* order = order_memory.data;
+        for (int64_t i = 0; i < train_rows.n; ++i) order[i] = train_rows.data[i];
+        shuffle(order, train_rows.n, make_stream(options.seed, task.id, Purpose::shuffle, attempt, uint32_t(index)));
+        const int64_t size = capacity;
+        const int64_t per_epoch = (train_rows.n + size - 1) / size;
+        double loss = 0;
+        for (int64_t s = 0; s < per_epoch && !control.cancelled.load(std::memory_order_relaxed); ++s) {
+            const int64_t begin = s * size, left = train_rows.n - begin;
+            const int n = int(left < size ? left : size);
+            gather(order + begin, n);
+            if (left > n) prefetch(order + begin + n, left - n < size ? left - n : size);
+            const int64_t step_index = index * per_epoch + s;
+            adam.begin_step(options, step_index, n_steps);
+            loss += step(n, step_index, attempt, adam);
+        }
+        return loss / double(train_rows.n);
+    }
+
+    // True when training should stop; keeps the best weights.
+    bool validate(int& waited) {
+        const double loss = evaluate(validation_rows, nullptr);
+        waited = loss < task.validation_loss - double(options.tolerance) ? 0 : waited + 1;
+        if (loss < task.validation_loss) {
+            task.validation_loss = loss;
+            copy(parameters.data, layout.size, best_epoch.data);
+        }
+        return waited >= options.patience;
+    }
+
+    Outcome attempt(uint32_t index) {
+        start(index);
+        Adam adam(parameters.data, first.data, second.data, options);
+        const int64_t n_steps = int64_t(options.n_epochs) * ((train_rows.n + capacity - 1) / capacity);
+        int waited = 0;
+        for (int e = 0; e < options.n_epochs; ++e) {
+            const double loss = epoch(e, index, n_steps, adam);
+            if (control.cancelled.load(std::memory_order_relaxed)) return Outcome::cancelled;
+            if (!is_finite(loss)) return Outcome::not_finite;
+            task.loss_curve[e] = float(loss);
+            task.n_epochs_run = e + 1;
+            control.epochs_done.fetch_add(1, std::memory_order_relaxed);
+            if (validation_rows.n > 0 && validate(waited)) break;
+        }
+        control.epochs_done.fetch_add(options.n_epochs - task.n_epochs_run, std::memory_order_relaxed);
+        if (validation_rows.n > 0 && is_finite(task.validation_loss))
+            copy(best_epoch.data, layout.size, parameters.data);
+        task.train_loss = evaluate(train_rows, &task.train_r2);
+        if (!is_finite(task.train_loss)) return Outcome::not_finite;
+        return task.train_r2 < options.collapse_r2 ? Outcome::collapsed : Outcome::trained;
+    }
+};
+
+// Scalars of the best start so far, put back when a later start is worse.
+struct Record {
+    double train_loss, train_r2, validation_loss;
+    int n_epochs_run;
+    Outcome outcome;
+};
+
+// Best of n_starts by training loss. Starts that collapse or overflow do not count; up to max_restarts of them are replaced.
+static void train_member(const Data& data, const Options& options, MemberTask& task, Control& control) {
+    Trainer trainer(data, options, task, control, Trainer::sample_size(data, task));
+    Buffer<float> best_curve(options.n_epochs);
+    Record best{kInfinity, 0, 0, 0, Outcome::not_finite};
+    int good = 0;
+    task.n_attempts = 0;
+    while (good < options.n_starts && task.n_attempts < options.n_starts + options.max_restarts) {
+        const Outcome outcome = trainer.attempt(uint32_t(task.n_attempts++));
+        if (outcome == Outcome::cancelled) {
+            task.outcome = outcome;
+            return;
+        }
+        if (outcome == Outcome::trained) {
+            ++good;
+        } else {  // a replaced start is no progress
+            control.epochs_done.fetch_sub(task.n_epochs_run, std::memory_order_relaxed);
+        }
+        // Outcome is ordered from good to bad; a trained network beats a collapsed one whatever its loss.
+        const bool better = outcome < best.outcome || (outcome == best.outcome && task.train_loss < best.train_loss);
+        if (outcome == Outcome::not_finite || !better) continue;
+        best = {task.train_loss, task.train_r2, task.validation_loss, task.n_epochs_run, outcome};
+        copy(trainer.parameters.data, trainer.layout.size, trainer.best_start.data);
+        copy(task.loss_curve, options.n_epochs, best_curve.data);
+    }
+    task.train_loss = best.train_loss;
+    task.train_r2 = best.train_r2;
+    task.validation_loss = best.validation_loss;
+    task.n_epochs_run = best.n_epochs_run;
+    task.outcome = best.outcome;
+    if (best.outcome == Outcome::not_finite) return;
+    unpack(trainer.layout, trainer.best_start.data, task.parameters);
+    copy(best_curve.data, options.n_epochs, task.loss_curve);
+}
+
+// The gradient that a step would see, for tests and for callers that optimise by themselves.
+static double batch_gradient(const Data& data, const Options& options, const Shape& shape, const float* parameters,
+                             float* gradient) {
+    MemberTask task{};
+    task.shape = shape;
+    Control control;
+    Options all_rows = options;
+    all_rows.batch_size = int(data.n_rows);
+    all_rows.validation_fraction = 0;
+    Trainer trainer(data, all_rows, task, control, data.n_rows);
+    const int n = int(data.n_rows);
+    pack(trainer.layout, parameters, trainer.parameters.data);
+    clear(trainer.transposed.data, trainer.layout.transposed_size);
+    for (int l = 0; l < trainer.layout.n_layers; ++l)
+        refresh_transposed(trainer.layout, trainer.parameters.data, l, trainer.transposed.data);
+    trainer.gather(trainer.train_rows.data, n);
+    forward(trainer.batch, trainer.parameters.data, n, NoHook{});
+    const double loss = batch_loss(options.loss, trainer.batch.output, trainer.batch.out_stride, trainer.targets(), n,
+                                   1.0f / float(n), trainer.batch.output_delta);
+    Buffer<float> block(trainer.layout.size);
+    trainer.backward(n, 1.0f, [&](int64_t at, Vec g, bool) { store(block.data + at, g); });
+    unpack(trainer.layout, block.data, gradient);
+    return loss / n;
+}
+
+}  // namespace EXTRANETS_VARIANT

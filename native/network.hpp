@@ -1,0 +1,192 @@
+// One member: where its numbers lie in memory, and its forward and backward passes over a batch.
+#pragma once
+
+#include "contract.hpp"
+#include "memory.hpp"
+#include "tiles.hpp"
+
+namespace EXTRANETS_VARIANT {
+
+template <class T>
+struct Buffer {
+    T* data = nullptr;
+    explicit Buffer(int64_t n) : data(static_cast<T*>(allocate_aligned(size_t(n > 0 ? n : 1) * sizeof(T)))) {}
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    ~Buffer() { free_aligned(data); }
+};
+
+EXTRANETS_INLINE void clear(float* p, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
+}
+EXTRANETS_INLINE void copy(const float* from, int64_t n, float* to) {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+// A layer inside the padded parameter block. Hidden layers are stored input-major (rows = inputs, so that outputs come in
+// whole vectors); the output layer output-major, because it has few outputs.
+struct Layer {
+    int n_in, n_out;
+    int rows, columns;  // stored weight matrix; columns are padded
+    int64_t weights, bias;  // offsets
+    int64_t transposed;  // offset into the block of transposed copies, -1 where the backward pass needs none
+};
+
+constexpr int kMaxLayers = 64;
+
+struct Layout {
+    int n_layers;
+    Layer layers[kMaxLayers];
+    int64_t size;  // floats in the padded block
+    int64_t transposed_size;
+    int64_t canonical_size;
+
+    explicit Layout(const Shape& shape) : n_layers(shape.n_hidden + 1), size(0), transposed_size(0), canonical_size(0) {
+        int n_in = shape.n_inputs;
+        for (int l = 0; l < n_layers; ++l) {
+            const bool output = l == n_layers - 1;
+            const int n_out = output ? shape.n_heads : shape.widths[l];
+            Layer& layer = layers[l];
+            layer.n_in = n_in;
+            layer.n_out = n_out;
+            layer.rows = output ? n_out : n_in;
+            layer.columns = padded(output ? n_in : n_out);
+            layer.weights = size;
+            size += int64_t(layer.rows) * layer.columns;
+            layer.bias = size;
+            size += padded(n_out);
+            layer.transposed = -1;
+            if (!output && l > 0) {
+                layer.transposed = transposed_size;
+                transposed_size += int64_t(n_out) * padded(n_in);
+            }
+            canonical_size += int64_t(n_in) * n_out + n_out;
+            n_in = n_out;
+        }
+    }
+    const Layer& output() const { return layers[n_layers - 1]; }
+    int width(int l) const { return padded(l == 0 ? layers[0].n_in : layers[l - 1].n_out); }  // of activation l
+};
+
+// Canonical layout: for each layer the (inputs, outputs) matrix in C order, then the biases; no padding, so that a stored
+// model does not depend on the instruction set that trained it. visit(padded offset, canonical offset) for every number.
+template <class Visit>
+static inline void for_canonical(const Layout& layout, Visit&& visit) {
+    int64_t at = 0;
+    for (int l = 0; l < layout.n_layers; ++l) {
+        const Layer& layer = layout.layers[l];
+        const bool output = l == layout.n_layers - 1;
+        for (int i = 0; i < layer.n_in; ++i)
+            for (int j = 0; j < layer.n_out; ++j)
+                visit(layer.weights + (output ? int64_t(j) * layer.columns + i : int64_t(i) * layer.columns + j), at++);
+        for (int j = 0; j < layer.n_out; ++j) visit(layer.bias + j, at++);
+    }
+}
+
+static inline void pack(const Layout& layout, const float* canonical, float* block) {
+    clear(block, layout.size);
+    for_canonical(layout, [&](int64_t to, int64_t from) { block[to] = canonical[from]; });
+}
+
+static inline void unpack(const Layout& layout, const float* block, float* canonical) {
+    for_canonical(layout, [&](int64_t from, int64_t to) { canonical[to] = block[from]; });
+}
+
+// The activations and deltas of one batch, in memory that the owner has cleared once: the padding of the input and of the
+// output's delta must be zero, everything else is written in full. activation[0] is the input and comes first in memory.
+struct Batch {
+    const Layout& layout;
+    int capacity;
+    float* activation[kMaxLayers + 1];
+    float* delta[kMaxLayers + 1];  // gradient with respect to the layer's weighted sums; delta[l] belongs to activation[l]
+    float* output;  // (rows, out_stride)
+    float* output_delta;
+    int out_stride;
+
+    static int64_t floats(const Layout& layout, int capacity) {
+        int64_t n = 2 * padded(layout.output().n_out);
+        for (int l = 0; l < layout.n_layers; ++l) n += (l == 0 ? 1 : 2) * layout.width(l);
+        return n * capacity;
+    }
+
+    Batch(const Layout& the_layout, int n_rows, float* memory)
+        : layout(the_layout), capacity(n_rows), out_stride(padded(the_layout.output().n_out)) {
+        float* next = memory;
+        const auto take = [&](int width) {
+            float* p = next;
+            next += int64_t(width) * capacity;
+            return p;
+        };
+        for (int l = 0; l < layout.n_layers; ++l) {
+            activation[l] = take(layout.width(l));
+            delta[l] = l == 0 ? nullptr : take(layout.width(l));
+        }
+        output = take(out_stride);
+        output_delta = take(out_stride);
+    }
+};
+
+// Multiplies a layer's activations after the forward pass: dropout. Called as hook(layer, activations, rows, stride).
+struct NoHook {
+    void operator()(int, float*, int, int) const {}
+};
+
+template <class Hook>
+static inline void forward(Batch& batch, const float* block, int n_rows, const Hook& hook) {
+    const Layout& layout = batch.layout;
+    for (int l = 0; l + 1 < layout.n_layers; ++l) {
+        const Layer& layer = layout.layers[l];
+        const DenseArgs args{batch.activation[l], layout.width(l), block + layer.weights, layer.columns,
+                             block + layer.bias, layer.n_in, batch.activation[l + 1], nullptr, layer.columns, 1.0f};
+        dense<Relu>(args, n_rows, layer.columns);
+        hook(l + 1, batch.activation[l + 1], n_rows, layer.columns);
+    }
+    const Layer& last = layout.output();
+    dot_rows(batch.activation[layout.n_layers - 1], last.columns, block + last.weights, last.columns, block + last.bias,
+             n_rows, last.n_out, last.columns, batch.output, batch.out_stride);
+}
+
+// delta[l] from the layer above it; `l` >= 1. `scale` is 1/keep under inverted dropout: a dropped unit has activation 0, so
+// the ReLU gate stops its gradient too.
+static inline void backward_to(Batch& batch, const float* block, const float* transposed, int l, int n_rows, float scale) {
+    const Layout& layout = batch.layout;
+    const Layer& above = layout.layers[l];
+    const bool output = l == layout.n_layers - 1;
+    const int width = layout.width(l);
+    const DenseArgs args{output ? batch.output_delta : batch.delta[l + 1],
+                         output ? batch.out_stride : above.columns,
+                         output ? block + above.weights : transposed + above.transposed,
+                         width, nullptr, above.n_out, batch.delta[l], batch.activation[l], width, scale};
+    dense<Gated>(args, n_rows, width);
+}
+
+alignas(64) static const float kOne = 1.0f;
+
+// Hands every gradient vector of layer l to sink(offset in the padded block, vector, is_weight).
+template <class Sink>
+static inline void layer_gradient(const Batch& batch, int l, int n_rows, const Sink& sink) {
+    const Layout& layout = batch.layout;
+    const Layer& layer = layout.layers[l];
+    const float* below = batch.activation[l];
+    const int below_stride = layout.width(l);
+    const auto weight_sink = [&](std::ptrdiff_t row, std::ptrdiff_t column, Vec g) {
+        sink(layer.weights + row * layer.columns + column, g, true);
+    };
+    const auto bias_sink = [&](std::ptrdiff_t, std::ptrdiff_t column, Vec g) { sink(layer.bias + column, g, false); };
+    if (l == layout.n_layers - 1) {
+        outer_sums({batch.output_delta, batch.out_stride, below, below_stride, n_rows}, layer.n_out, layer.columns, weight_sink);
+        outer_sums({&kOne, 0, batch.output_delta, batch.out_stride, n_rows}, 1, batch.out_stride, bias_sink);
+    } else {
+        outer_sums({below, below_stride, batch.delta[l + 1], layer.columns, n_rows}, layer.n_in, layer.columns, weight_sink);
+        outer_sums({&kOne, 0, batch.delta[l + 1], layer.columns, n_rows}, 1, layer.columns, bias_sink);
+    }
+}
+
+static inline void refresh_transposed(const Layout& layout, const float* block, int l, float* transposed) {
+    const Layer& layer = layout.layers[l];
+    if (layer.transposed >= 0)
+        transpose(block + layer.weights, layer.columns, layer.n_in, layer.n_out, transposed + layer.transposed,
+                  padded(layer.n_in));
+}
+
+}  // namespace EXTRANETS_VARIANT

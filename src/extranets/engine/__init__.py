@@ -1,0 +1,9 @@
+"""Training and forward passes: the only doors to the networks' arithmetic.
+
+``native`` is the compiled engine that estimators use; ``reference`` is the readable specification it is tested against.
+"""
+
+from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, train
+from extranets.engine.options import Options, Trained
+
+__all__ = ["Moments", "Options", "Trained", "TrainingDiverged", "forward", "gradient", "jacobian", "train"]

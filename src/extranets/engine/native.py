@@ -1,0 +1,218 @@
+"""The compiled engine behind plain functions on arrays. Shapes and types are checked here, once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets.engine import _native
+from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained
+from extranets.networks import Ensemble, Members
+
+VARIANT_VARIABLE = "EXTRANETS_VARIANT"
+
+if os.environ.get(VARIANT_VARIABLE):
+    _native.use_variant(os.environ[VARIANT_VARIABLE])
+
+_NOT_FINITE = 2  # Outcome in native/contract.hpp
+_COLLAPSED = 1
+
+
+class TrainingDiverged(ArithmeticError):
+    """Members whose loss turned non-finite in every allowed start."""
+
+
+def _float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    return np.ascontiguousarray(a, dtype=np.float32)
+
+
+def _as_columns(y: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    y = _float32(y)
+    return y[:, None] if y.ndim == 1 else y
+
+
+def native_options(options: Options, seed: int) -> Any:
+    out = _native.Options()
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name == "loss":
+            value = LOSSES.index(value)
+        elif field.name == "schedule":
+            value = SCHEDULES.index(value)
+        setattr(out, field.name, value)
+    out.seed = seed
+    return out
+
+
+def train(
+    members: Members,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    options: Options,
+    seed: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    counts: npt.NDArray[np.uint16] | None = None,
+    count_rows: npt.ArrayLike | None = None,
+    n_threads: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> Trained:
+    """Train every member; the result does not depend on ``n_threads`` or on which other members are there.
+
+    Parameters
+    ----------
+    counts : array of shape (n_samples_drawn, n_rows), optional
+        How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
+    count_rows : array of shape (n_members,), optional
+        Which row of ``counts`` a member trains on; -1 means every row once.
+    progress : callable, optional
+        Called on the calling thread about twenty times a second with the share of the work that is done.
+
+    Raises
+    ------
+    TrainingDiverged
+        If a member's loss was not finite in any of its allowed starts.
+    """
+    n, n_epochs = len(members), options.n_epochs
+    offsets = members.offsets
+    parameters = np.empty(offsets[-1], dtype=np.float32)
+    loss_curve = np.empty((n, n_epochs), dtype=np.float32)
+    scalars = np.empty((n, 3))
+    integers = np.empty((n, 3), dtype=np.int32)
+    _native.train(
+        X=_float32(X),
+        y=_as_columns(y),
+        weight=None if sample_weight is None else _float32(sample_weight),
+        counts=None if counts is None else np.ascontiguousarray(counts, dtype=np.uint16),
+        count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
+        members=np.ascontiguousarray(members.ids, dtype=np.uint32),
+        widths=np.ascontiguousarray(members.widths, dtype=np.int32),
+        options=native_options(options, seed),
+        parameters=parameters,
+        offsets=offsets,
+        loss_curve=loss_curve,
+        scalars=scalars,
+        integers=integers,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    _raise_if_diverged(members, integers)
+    return Trained(
+        Ensemble(members, parameters),
+        loss_curve,
+        train_loss=scalars[:, 0],
+        train_r2=scalars[:, 1],
+        validation_loss=scalars[:, 2],
+        n_epochs=integers[:, 0],
+        n_attempts=integers[:, 1],
+        collapsed=integers[:, 2] == _COLLAPSED,
+    )
+
+
+def _raise_if_diverged(members: Members, integers: npt.NDArray[np.int32]) -> None:
+    diverged = np.flatnonzero(integers[:, 2] == _NOT_FINITE)
+    if len(diverged):
+        names = ", ".join(str(int(i)) for i in members.ids[diverged[:10]])
+        raise TrainingDiverged(
+            f"The loss of {len(diverged)} of {len(members)} networks (member {names}) was not finite in any of "
+            f"{int(integers[diverged[0], 1])} starts. Lower learning_rate_init, or set max_grad_norm=1.0."
+        )
+
+
+def _packed(ensemble: Ensemble) -> Any:
+    a = ensemble.members.architecture
+    widths = np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)
+    return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, _float32(ensemble.parameters))
+
+
+def forward(
+    ensemble: Ensemble,
+    X: npt.ArrayLike,
+    *,
+    n_threads: int = 1,
+    n_passes: int | None = None,
+    dropout_keep: float = 1.0,
+    seed: int = 0,
+) -> npt.NDArray[np.float32]:
+    """Heads of every member, or of ``n_passes`` stochastic passes with inverted dropout on the hidden units.
+
+    Pass ``p`` uses member ``p mod n_members`` and one mask for all rows, drawn from the stream of ``p``.
+
+    Shape: X ``(n, n_inputs)`` -> ``(n_members or n_passes, n, n_heads)``.
+    """
+    X = _float32(X)
+    packed = _packed(ensemble)
+    if n_passes is not None:
+        packed.set_passes(list(range(n_passes)), dropout_keep, seed)
+    heads = ensemble.members.architecture.n_heads
+    out = np.empty((len(ensemble) if n_passes is None else n_passes, len(X), heads), dtype=np.float32)
+    packed.forward(X=X, out=out, n_threads=n_threads)
+    return out
+
+
+class Moments:
+    """Mean and variance over the members, row by row, without holding every member's predictions.
+
+    Made once for an ensemble, called for as many blocks of rows as there are.
+    """
+
+    def __init__(self, ensemble: Ensemble, *, n_threads: int = 1) -> None:
+        self._packed = _packed(ensemble)
+        self._architecture = ensemble.members.architecture
+        self._n_threads = n_threads
+
+    def __call__(
+        self, X: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        """Mean, variance (1/T), and the members' mean predicted variance under the Gaussian loss (else None).
+
+        Shape: X ``(n, n_inputs)`` -> three arrays ``(n, n_outputs)``.
+        """
+        X = _float32(X)
+        shape = (len(X), self._architecture.n_outputs)
+        mean, variance = np.empty(shape), np.empty(shape)
+        learned = self._architecture.n_heads > self._architecture.n_outputs
+        noise = np.empty(shape) if learned else None
+        self._packed.moments(X=X, mean=mean, variance=variance, mean_variance=noise, n_threads=self._n_threads)
+        return mean, variance, noise
+
+
+def jacobian(ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1) -> npt.NDArray[np.float32]:
+    """Gradient of one head of one member with respect to its parameters.
+
+    Shape: X ``(n, n_inputs)`` -> ``(n, n_parameters)``; call it block by block when that is large.
+    """
+    X = _float32(X)
+    one = ensemble[member : member + 1]
+    out = np.empty((len(X), len(one.parameters)), dtype=np.float32)
+    _packed(one).jacobian(X=X, head=head, out=out, n_threads=n_threads)
+    return out
+
+
+def gradient(
+    ensemble: Ensemble,
+    member: int,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    options: Options,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+) -> tuple[float, npt.NDArray[np.float32]]:
+    """Mean loss over all rows and its gradient, as one training step without dropout would see them."""
+    one = ensemble[member : member + 1]
+    out = np.empty(len(one.parameters), dtype=np.float32)
+    loss = _native.gradient(
+        X=_float32(X),
+        y=_as_columns(y),
+        weight=None if sample_weight is None else _float32(sample_weight),
+        widths=np.ascontiguousarray(one.members.widths[0], dtype=np.int32),
+        parameters=_float32(one.parameters),
+        options=native_options(options, 0),
+        out=out,
+    )
+    return loss, out

@@ -1,0 +1,75 @@
+"""How networks are trained, and what training gives back. Shared by the reference and the native engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets.networks import Ensemble
+
+Loss = Literal["squared_error", "gaussian_nll"]
+Schedule = Literal["constant", "linear", "cosine"]
+
+LOSSES: tuple[Loss, ...] = ("squared_error", "gaussian_nll")  # positions are the codes in native/contract.hpp
+SCHEDULES: tuple[Schedule, ...] = ("constant", "linear", "cosine")
+
+LOG_VARIANCE_LIMIT = 14.0  # as in native/loss.hpp
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that training depends on besides data, members and seed.
+
+    Attributes
+    ----------
+    dropout_keep : float
+        Keep probability of inverted dropout during training; 1 means none.
+    max_grad_norm : float
+        Largest Euclidean norm of a step's gradient; 0 means no clipping.
+    validation_fraction : float
+        Share of each member's rows that is held out for early stopping; 0 means none.
+    n_starts : int
+        Trainings per member, of which the one with the smallest training loss is kept.
+    max_restarts : int
+        How many starts with a non-finite loss or a collapsed network are replaced.
+    collapse_r2 : float
+        A network with a training R^2 below this counts as collapsed.
+    """
+
+    loss: Loss = "squared_error"
+    n_epochs: int = 40
+    batch_size: int = 32
+    learning_rate: float = 0.01
+    schedule: Schedule = "constant"
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-7
+    weight_decay: float = 0.0
+    dropout_keep: float = 1.0
+    max_grad_norm: float = 0.0
+    validation_fraction: float = 0.0
+    patience: int = 10
+    tolerance: float = 1e-4
+    n_starts: int = 1
+    max_restarts: int = 0
+    collapse_r2: float = float("-inf")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained ensemble and how the training went, one entry per member.
+
+    Shapes: ``loss_curve (m, n_epochs)`` (NaN after an early stop), all other arrays ``(m,)``.
+    """
+
+    ensemble: Ensemble
+    loss_curve: npt.NDArray[np.float32]
+    train_loss: npt.NDArray[np.float64]
+    train_r2: npt.NDArray[np.float64]
+    validation_loss: npt.NDArray[np.float64]
+    n_epochs: npt.NDArray[np.int32]
+    n_attempts: npt.NDArray[np.int32]
+    collapsed: npt.NDArray[np.bool_]

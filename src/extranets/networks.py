@@ -1,0 +1,124 @@
+"""What a network and an ensemble of them are: shapes, Bernoulli masks, and stacked parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets._random import Purpose, uniforms
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The original network, before thinning.
+
+    ``n_heads`` is what the network puts out: ``n_outputs`` means, and as many log-variances under the Gaussian loss.
+    """
+
+    n_inputs: int
+    hidden: tuple[int, ...]
+    n_outputs: int
+    n_heads: int
+
+    def layer_sizes(self, widths: npt.ArrayLike) -> list[tuple[int, int]]:
+        """``(inputs, outputs)`` of each layer of a member that kept ``widths`` units."""
+        sizes = [self.n_inputs, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
+        return list(zip(sizes[:-1], sizes[1:], strict=True))
+
+    def n_parameters(self, widths: npt.ArrayLike) -> int:
+        return sum(n_in * n_out + n_out for n_in, n_out in self.layer_sizes(widths))
+
+
+@dataclass(frozen=True)
+class Members:
+    """Which members there are and which hidden units each of them kept.
+
+    A masked unit is removed, not multiplied by zero: a member is fully described by its widths, and a smaller keep
+    probability means less work.
+
+    Shapes: ``ids (m,)``, ``widths (m, n_hidden_layers)``, ``masks (m, n_hidden_units)``.
+    """
+
+    architecture: Architecture
+    ids: npt.NDArray[np.uint32]
+    widths: npt.NDArray[np.int32]
+    masks: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where each member's parameters begin in the stacked array; one entry more than members."""
+        sizes = [self.architecture.n_parameters(widths) for widths in self.widths]
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    def __getitem__(self, rows: slice | npt.NDArray[np.generic]) -> Members:
+        return Members(self.architecture, self.ids[rows], self.widths[rows], self.masks[rows])
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Trained members. ``parameters`` holds, member after member and layer after layer, weights in C order, then biases."""
+
+    members: Members
+    parameters: Floats
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, rows: slice) -> Ensemble:
+        start, stop, _ = rows.indices(len(self))
+        offsets = self.members.offsets
+        return Ensemble(self.members[start:stop], self.parameters[offsets[start] : offsets[stop]])
+
+
+def concatenate(first: Ensemble, second: Ensemble) -> Ensemble:
+    """One ensemble of all members of both."""
+    a, b = first.members, second.members
+    members = Members(
+        a.architecture,
+        np.concatenate([a.ids, b.ids]),
+        np.concatenate([a.widths, b.widths]),
+        np.concatenate([a.masks, b.masks]),
+    )
+    return Ensemble(members, np.concatenate([first.parameters, second.parameters]))
+
+
+MAX_MASK_DRAWS = 1000
+
+
+def draw_members(
+    architecture: Architecture, keep_prob: float, seed: int, ids: npt.ArrayLike, *, null: str = "redraw"
+) -> Members:
+    """Draw one fixed Bernoulli mask per member.
+
+    A mask that leaves a hidden layer without units makes a network that ignores its input (a null member). With
+    ``null="redraw"`` such masks are drawn again; with ``"drop"`` the members are left out.
+
+    Shape: ids ``(m,)``.
+    """
+    ids = np.asarray(ids, dtype=np.uint32)
+    n_units = sum(architecture.hidden)
+    borders = np.cumsum([0, *architecture.hidden])
+    masks = np.empty((len(ids), n_units), dtype=bool)
+    widths = np.empty((len(ids), len(architecture.hidden)), dtype=np.int32)
+    todo = np.arange(len(ids))
+    for attempt in range(MAX_MASK_DRAWS):
+        masks[todo] = uniforms(seed, ids[todo], Purpose.MASK, n_units, attempt=attempt) < keep_prob
+        for layer in range(len(architecture.hidden)):
+            widths[todo, layer] = masks[todo, borders[layer] : borders[layer + 1]].sum(axis=1)
+        todo = np.flatnonzero((widths == 0).any(axis=1))
+        if len(todo) == 0 or null == "drop":
+            break
+    else:
+        raise ValueError(
+            f"keep_prob={keep_prob} removes all units of a hidden layer in nearly every mask of a network with "
+            f"hidden_layer_sizes={architecture.hidden}; use a larger keep_prob or wider layers."
+        )
+    alive = (widths > 0).all(axis=1)
+    return Members(architecture, ids[alive], widths[alive], masks[alive])
