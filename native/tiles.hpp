@@ -28,7 +28,7 @@ struct Relu {
     static Vec finish(Vec a, const float*, Vec) { return maximum(a, zero()); }
 };
 struct Gated {  // back through a ReLU: pass the scaled gradient where the unit was active
-    static Vec finish(Vec a, const float* gate, Vec scale) { return where_positive(load(gate), mul(a, scale)); }
+    static Vec finish(Vec a, const float* gate, Vec scale) { return gated_product(load(gate), a, scale); }
 };
 
 struct DenseArgs {
@@ -47,22 +47,29 @@ struct DenseArgs {
 template <int R, int V, class Finish>
 static inline void dense_tile(const DenseArgs& t, std::ptrdiff_t row, std::ptrdiff_t column) {
     Vec sums[R][V];
+    EXTRANETS_UNROLL
     for (int v = 0; v < V; ++v) {
         const Vec first = t.start ? load(t.start + column + v * kLanes) : zero();
+        EXTRANETS_UNROLL
         for (int r = 0; r < R; ++r) sums[r][v] = first;
     }
     const float* a = t.A + row * t.lda;
     const float* w = t.W + column;
     for (int k = 0; k < t.depth; ++k, w += t.ldw) {
         Vec weights[V];
+        EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) weights[v] = load(w + v * kLanes);
+        EXTRANETS_UNROLL
         for (int r = 0; r < R; ++r) {
             const Vec x = splat(a[r * t.lda + k]);
+            EXTRANETS_UNROLL
             for (int v = 0; v < V; ++v) sums[r][v] = fma(x, weights[v], sums[r][v]);
         }
     }
     const Vec scale = splat(t.scale);
+    EXTRANETS_UNROLL
     for (int r = 0; r < R; ++r) {
+        EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) {
             const std::ptrdiff_t at = (row + r) * t.ldc + column + v * kLanes;
             store(t.C + at, Finish::finish(sums[r][v], t.gate + at, scale));
@@ -121,19 +128,26 @@ struct OuterArgs {
 template <int K, int V, class Sink>
 static inline void outer_tile(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff_t column, const Sink& sink) {
     Vec sums[K][V];
+    EXTRANETS_UNROLL
     for (int q = 0; q < K; ++q)
+        EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) sums[q][v] = zero();
     const float* a = t.A + k;
     const float* d = t.D + column;
     for (int b = 0; b < t.batch; ++b, a += t.lda, d += t.ldd) {
         Vec delta[V];
+        EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) delta[v] = load(d + v * kLanes);
+        EXTRANETS_UNROLL
         for (int q = 0; q < K; ++q) {
             const Vec x = splat(a[q]);
+            EXTRANETS_UNROLL
             for (int v = 0; v < V; ++v) sums[q][v] = fma(x, delta[v], sums[q][v]);
         }
     }
+    EXTRANETS_UNROLL
     for (int q = 0; q < K; ++q)
+        EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) sink(k + q, column + v * kLanes, sums[q][v]);
 }
 
@@ -159,11 +173,14 @@ template <int R>
 static inline void dot_tile(const float* A, std::ptrdiff_t lda, const float* w, float bias, int n_columns, float* C,
                             std::ptrdiff_t ldc) {
     Vec sums[R];
+    EXTRANETS_UNROLL
     for (int r = 0; r < R; ++r) sums[r] = zero();
     for (int j = 0; j < n_columns; j += kLanes) {
         const Vec weights = load(w + j);
+        EXTRANETS_UNROLL
         for (int r = 0; r < R; ++r) sums[r] = fma(load(A + r * lda + j), weights, sums[r]);
     }
+    EXTRANETS_UNROLL
     for (int r = 0; r < R; ++r) C[r * ldc] = bias + sum(sums[r]);
 }
 
