@@ -24,6 +24,10 @@ class Architecture:
     n_outputs: int
     n_heads: int
 
+    @property
+    def learns_noise(self) -> bool:
+        return self.n_heads > self.n_outputs
+
     def layer_sizes(self, widths: npt.ArrayLike) -> list[tuple[int, int]]:
         """``(inputs, outputs)`` of each layer of a member that kept ``widths`` units."""
         sizes = [self.n_inputs, *np.asarray(widths, dtype=int).tolist(), self.n_heads]

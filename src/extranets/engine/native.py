@@ -176,8 +176,7 @@ class Moments:
         X = _float32(X)
         shape = (len(X), self._architecture.n_outputs)
         mean, variance = np.empty(shape), np.empty(shape)
-        learned = self._architecture.n_heads > self._architecture.n_outputs
-        noise = np.empty(shape) if learned else None
+        noise = np.empty(shape) if self._architecture.learns_noise else None
         self._packed.moments(X=X, mean=mean, variance=variance, mean_variance=noise, n_threads=self._n_threads)
         return mean, variance, noise
 

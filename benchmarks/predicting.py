@@ -1,0 +1,140 @@
+"""Mean and variance over the members for many rows: time beside PyTorch, and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import THREADS
+from benchmarks.problem import Floats, Problem
+from benchmarks.report import NOT_INSTALLED, Row, Section, target
+from benchmarks.sizes import Sizes
+from benchmarks.timing import best_seconds, interleaved
+from extranets.engine import Moments
+from extranets.networks import Ensemble
+
+CHUNK = 65_536
+TORCH_CHUNKS = (256, 512, 1024, 2048, 4096, 16_384)
+TRIAL_ROWS = 65_536
+ROOT = Path(__file__).parents[1]
+PROCESS_STATUS = Path("/proc/self/status")
+
+COLUMNS = {
+    "what": ("what", ""),
+    "value": ("value", ".3f"),
+    "unit": ("unit", ""),
+    "target": ("target", ".0f"),
+    "met": ("met", ""),
+    "note": ("note", ""),
+}
+
+
+def moments_in_chunks(moments: Moments, X: Floats) -> tuple[np.ndarray, np.ndarray]:
+    mean, variance = np.empty(len(X)), np.empty(len(X))
+    for begin in range(0, len(X), CHUNK):
+        block = slice(begin, begin + CHUNK)
+        block_mean, block_variance, _ = moments(X[block])
+        mean[block], variance[block] = block_mean[:, 0], block_variance[:, 0]
+    return mean, variance
+
+
+def _padded(ensemble: Ensemble) -> tuple[Floats, Floats, Floats, Floats]:
+    """The members as networks of equal width; masked units have weights of zero."""
+    members = ensemble.members
+    T, d, Z = len(members), members.architecture.n_inputs, members.architecture.hidden[0]
+    W1, b1 = np.zeros((T, d, Z), np.float32), np.zeros((T, 1, Z), np.float32)
+    W2, b2 = np.zeros((T, Z, 1), np.float32), np.zeros((T, 1, 1), np.float32)
+    for t, begin in enumerate(members.offsets[:-1]):
+        kept = members.widths[t, 0]
+        ends = begin + np.cumsum([d * kept, kept, kept])
+        first, W2[t, :kept, 0] = ensemble.parameters[begin : ends[0]], ensemble.parameters[ends[1] : ends[2]]
+        W1[t, :, :kept] = first.reshape(d, kept)
+        b1[t, 0, :kept] = ensemble.parameters[ends[0] : ends[1]]
+        b2[t] = ensemble.parameters[ends[2]]
+    return W1, b1, W2, b2
+
+
+def _torch_moments(ensemble: Ensemble) -> Callable[[Any, int], tuple[Any, Any]]:
+    import torch
+
+    torch.set_num_threads(THREADS)
+    W1, b1, W2, b2 = map(torch.from_numpy, _padded(ensemble))
+
+    @torch.inference_mode()
+    def moments(X: Any, chunk: int) -> tuple[Any, Any]:
+        mean, variance = torch.empty(len(X)), torch.empty(len(X))
+        for begin in range(0, len(X), chunk):
+            block = slice(begin, begin + chunk)
+            hidden = torch.baddbmm(b1, X[block].expand(len(W1), -1, -1), W1).relu_()
+            output = torch.baddbmm(b2, hidden, W2)[:, :, 0]
+            variance[block], mean[block] = torch.var_mean(output, 0, correction=0)
+        return mean, variance
+
+    return moments
+
+
+def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
+    import torch
+
+    theirs, rows = _torch_moments(ensemble), torch.from_numpy(X)
+    trial = rows[:TRIAL_ROWS]
+    trials = best_seconds({c: lambda c=c: theirs(trial, c) for c in TORCH_CHUNKS}, 3)  # type: ignore[misc]
+    chunk = min(trials, key=trials.__getitem__)
+    ours = Moments(ensemble, n_threads=THREADS)
+    our_time, their_time = interleaved(
+        lambda: moments_in_chunks(ours, X), lambda: theirs(rows, chunk), sizes.predict_repeats, 1
+    )
+    ratio = their_time / our_time
+    difference = float(np.abs(moments_in_chunks(ours, X)[0] - theirs(rows, chunk)[0].numpy()).max())
+    section.rows += [
+        {"what": "ours", "value": our_time, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},
+        {"what": "PyTorch, batched baddbmm", "value": their_time, "unit": "s", "note": f"chunks of {chunk:,} rows"},
+        {"what": "ratio", "value": ratio, "unit": "", **target(ratio, sizes.target(3))},
+    ]
+    section.notes += [
+        "PyTorch's chunk is the fastest of " + ", ".join(f"{c:,}" for c in TORCH_CHUNKS) + f" on {len(trial):,} rows.",
+        f"Both predict with the same networks; their means differ by {difference:.1e} at most.",
+    ]
+
+
+def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
+    ours = Moments(ensemble, n_threads=THREADS)
+    taken = best_seconds({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
+    section.rows += [
+        {"what": "ours", "value": taken, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},
+        {"what": "PyTorch, batched baddbmm", "value": NOT_INSTALLED},
+    ]
+
+
+def predict(sizes: Sizes, progress: Callable[[str], object]) -> Section:
+    problem = replace(sizes.fit, rows=sizes.predict_rows)
+    section = Section(f"Predict: {problem.rows:,} x {problem.inputs} rows, T={problem.members}", COLUMNS)
+    progress("Predict: time")
+    measure = _beside_torch if find_spec("torch") else _only_ours
+    measure(section, sizes, problem.untrained(), problem.data[0])
+    progress("Predict: memory")
+    section.rows.append(_memory_row(problem, sizes))
+    section.notes.append("Memory is that of a new process from before the prediction to its peak, results included.")
+    return section
+
+
+def _memory_row(problem: Problem, sizes: Sizes) -> Row:
+    row: Row = {"what": "ours, peak memory above the input"}
+    if not PROCESS_STATUS.exists():
+        return {**row, "value": "needs Linux"}
+    used = _memory_in_new_process(problem)
+    return {**row, "value": used, "unit": "MB", **target(used, sizes.target(200), at_least=False)}
+
+
+def _memory_in_new_process(problem: Problem) -> float:
+    command = [sys.executable, "-m", "benchmarks.memory", str(problem.rows), str(problem.members)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return float(json.loads(done.stdout)["megabytes"])

@@ -1,0 +1,52 @@
+"""How large and how often everything is measured: in full, and for a quick check that it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from benchmarks.problem import Problem
+
+
+@dataclass(frozen=True)
+class Sizes:
+    fit: Problem
+    large: Problem
+    predict_rows: int
+    predict_repeats: int
+    repeats: int  # of short timings
+    large_repeats: int
+    peer_repeats: int | None  # None: as many as each peer asks for
+    peak_seconds: float
+    imports: int
+    targets: bool
+
+    def target(self, value: float) -> float | None:
+        """Targets are for the full sizes only."""
+        return value if self.targets else None
+
+
+FULL = Sizes(
+    fit=Problem(),
+    large=Problem(rows=463_715, inputs=90, units=100, members=4, epochs=12),
+    predict_rows=1_000_000,
+    predict_repeats=5,
+    repeats=7,
+    large_repeats=3,
+    peer_repeats=None,
+    peak_seconds=0.3,
+    imports=7,
+    targets=True,
+)
+
+QUICK = Sizes(
+    fit=Problem(rows=100, members=4, epochs=2),
+    large=replace(FULL.large, rows=1_000, members=2, epochs=6),
+    predict_rows=20_000,
+    predict_repeats=1,
+    repeats=1,
+    large_repeats=1,
+    peer_repeats=1,
+    peak_seconds=0.01,
+    imports=1,
+    targets=False,
+)

@@ -1,0 +1,19 @@
+"""Where the rows come from: two simulated processes and the ten benchmark tables, read from local files."""
+
+from __future__ import annotations
+
+from extranets.data.processes import Simulated, linear_process, nonlinear_process
+from extranets.data.uci import DATASETS, DatasetInfo, Table, data_dir, load, splits, stored_splits
+
+__all__ = [
+    "DATASETS",
+    "DatasetInfo",
+    "Simulated",
+    "Table",
+    "data_dir",
+    "linear_process",
+    "load",
+    "nonlinear_process",
+    "splits",
+    "stored_splits",
+]

@@ -1,0 +1,307 @@
+"""The specification of the engine: one network, NumPy, float64, plain and slow.
+
+Read it top to bottom: parameters, forward pass, losses, backward pass, Adam, training. The native engine draws the same
+random words in the same order and is tested to follow the same path to float32 rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets._random import Purpose, shuffled, uniforms, words
+from extranets.engine.options import LOG_VARIANCE_LIMIT, Loss, Options, Schedule
+from extranets.networks import Architecture
+
+Array = npt.NDArray[np.float64]
+Layers = list[tuple[Array, Array]]  # (weights (inputs, outputs), biases (outputs,)) from the input upwards
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+def initial_layers(architecture: Architecture, widths: npt.ArrayLike, seed: int, member: int, attempt: int = 0) -> Layers:
+    """Glorot-uniform weights from the member's own stream, zero biases."""
+    sizes = architecture.layer_sizes(widths)
+    n_weights = sum(n_in * n_out for n_in, n_out in sizes)
+    numbers = 2 * uniforms(seed, member, Purpose.INIT, n_weights, attempt=attempt) - 1
+    layers, at = [], 0
+    for n_in, n_out in sizes:
+        limit = math.sqrt(6 / (n_in + n_out))
+        layers.append((limit * numbers[at : at + n_in * n_out].reshape(n_in, n_out), np.zeros(n_out)))
+        at += n_in * n_out
+    return layers
+
+
+def flatten(layers: Layers) -> Array:
+    """The canonical layout: layer after layer, weights in C order, then biases."""
+    return np.concatenate([part.ravel() for layer in layers for part in layer])
+
+
+def unflatten(parameters: npt.ArrayLike, architecture: Architecture, widths: npt.ArrayLike) -> Layers:
+    flat = np.asarray(parameters, dtype=np.float64)
+    layers, at = [], 0
+    for n_in, n_out in architecture.layer_sizes(widths):
+        weights = flat[at : at + n_in * n_out].reshape(n_in, n_out)
+        at += n_in * n_out
+        layers.append((weights, flat[at : at + n_out]))
+        at += n_out
+    return layers
+
+
+# --- forward pass -----------------------------------------------------------------------------------------------------
+
+
+def forward(layers: Layers, X: Array, factors: list[Array] | None = None) -> list[Array]:
+    """Activations of every layer, the input first, the heads last.
+
+    ``factors[l]`` multiplies the activations of hidden layer ``l``: 0 or 1/keep under inverted dropout.
+    """
+    activations = [X]
+    for index, (weights, biases) in enumerate(layers[:-1]):
+        active = np.maximum(activations[-1] @ weights + biases, 0)
+        activations.append(active if factors is None else active * factors[index])
+    weights, biases = layers[-1]
+    activations.append(activations[-1] @ weights + biases)
+    return activations
+
+
+def dropout_factors(uniform: Array, shapes: list[tuple[int, ...]], keep: float) -> list[Array]:
+    """Cut a stream of uniforms into one factor array per hidden layer."""
+    factors, at = [], 0
+    for shape in shapes:
+        size = math.prod(shape)
+        factors.append(np.where(uniform[at : at + size] < np.float32(keep), 1 / keep, 0.0).reshape(shape))
+        at += size
+    return factors
+
+
+def stochastic_pass(layers: Layers, X: Array, keep: float, seed: int, index: int) -> Array:
+    """Heads under one dropout mask that all rows share.
+
+    Shape: X ``(n, n_inputs)`` -> ``(n, n_heads)``.
+    """
+    shapes: list[tuple[int, ...]] = [(1, weights.shape[1]) for weights, _ in layers[:-1]]
+    uniform = uniforms(seed, index, Purpose.PASS, sum(math.prod(s) for s in shapes))
+    return forward(layers, X, dropout_factors(uniform, shapes, keep))[-1]
+
+
+# --- losses -----------------------------------------------------------------------------------------------------------
+
+
+def loss_and_delta(loss: Loss, heads: Array, y: Array, weight: Array) -> tuple[float, Array]:
+    """Weighted mean loss over the rows, and its gradient with respect to the heads.
+
+    Shape: heads ``(n, n_heads)``, y ``(n, n_outputs)``, weight ``(n,)``.
+    """
+    n, n_outputs = y.shape
+    scale = weight[:, None] / (n * n_outputs)
+    error = heads[:, :n_outputs] - y
+    if loss == "squared_error":
+        return float(np.sum(scale * error**2)), 2 * scale * error
+    raw = heads[:, n_outputs:]
+    log_variance = np.clip(raw, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
+    precision = np.exp(-log_variance)
+    value = float(np.sum(scale * 0.5 * (log_variance + error**2 * precision)))
+    d_log_variance = np.where(raw == log_variance, 0.5 * scale * (1 - error**2 * precision), 0.0)
+    return value, np.hstack([scale * error * precision, d_log_variance])
+
+
+# --- backward pass ----------------------------------------------------------------------------------------------------
+
+
+def backward(layers: Layers, activations: list[Array], delta: Array, dropout_keep: float = 1.0) -> Layers:
+    """Gradients of all layers, from the gradient with respect to the heads.
+
+    A dropped unit has activation 0, so the ReLU's gate stops its gradient too; a kept one carries the factor 1/keep.
+    """
+    gradients: Layers = []
+    for index in range(len(layers) - 1, -1, -1):
+        below = activations[index]
+        gradients.append((below.T @ delta, delta.sum(axis=0)))
+        if index > 0:
+            delta = (delta @ layers[index][0].T) * (below > 0) / dropout_keep
+    return gradients[::-1]
+
+
+def loss_gradient(layers: Layers, X: Array, y: Array, weight: Array, loss: Loss) -> tuple[float, Layers]:
+    activations = forward(layers, X)
+    value, delta = loss_and_delta(loss, activations[-1], y, weight)
+    return value, backward(layers, activations, delta)
+
+
+def clipped(gradients: Layers, max_norm: float) -> Layers:
+    """Scale all gradients so that their joint Euclidean norm is at most ``max_norm``."""
+    norm = float(np.linalg.norm(flatten(gradients)))
+    factor = max_norm / norm if norm > max_norm else 1.0
+    return [(factor * dw, factor * db) for dw, db in gradients]
+
+
+# --- Adam -------------------------------------------------------------------------------------------------------------
+
+
+def scheduled_rate(rate: float, schedule: Schedule, step: int, n_steps: int) -> float:
+    done = step / n_steps
+    if schedule == "linear":
+        return rate * (1 - done)
+    if schedule == "cosine":
+        return rate * 0.5 * (1 + math.cos(math.pi * done))
+    return rate
+
+
+class Adam:
+    """Adam with decoupled weight decay on the weights (not on the biases)."""
+
+    def __init__(self, layers: Layers, options: Options) -> None:
+        self.options = options
+        self.first = [(np.zeros_like(w), np.zeros_like(b)) for w, b in layers]
+        self.second = [(np.zeros_like(w), np.zeros_like(b)) for w, b in layers]
+
+    def step(self, layers: Layers, gradients: Layers, step: int, n_steps: int) -> None:
+        """Update ``layers`` in place; ``step`` counts from 0."""
+        o = self.options
+        rate = scheduled_rate(o.learning_rate, o.schedule, step, n_steps)
+        correct1, correct2 = 1 - o.beta1 ** (step + 1), 1 - o.beta2 ** (step + 1)
+        for layer, gradient, first, second in zip(layers, gradients, self.first, self.second, strict=True):
+            for kind in (0, 1):  # weights, biases
+                p, g, m, v = layer[kind], gradient[kind], first[kind], second[kind]
+                m[:] = o.beta1 * m + (1 - o.beta1) * g
+                v[:] = o.beta2 * v + (1 - o.beta2) * g**2
+                decay = rate * o.weight_decay if kind == 0 else 0.0
+                p[:] = p * (1 - decay) - rate * (m / correct1) / (np.sqrt(v / correct2) + o.epsilon)
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class TrainedNetwork:
+    layers: Layers
+    loss_curve: list[float]
+    train_loss: float
+    train_r2: float
+    validation_loss: float
+    n_attempts: int
+    collapsed: bool
+
+
+@dataclass
+class Problem:
+    """One member's data and streams."""
+
+    X: Array
+    y: Array  # (n, n_outputs)
+    weight: Array
+    options: Options
+    seed: int
+    member: int
+    train_rows: npt.NDArray[np.uint32]
+    validation_rows: npt.NDArray[np.uint32]
+
+
+def make_problem(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    options: Options,
+    seed: int,
+    member: int,
+    sample_weight: npt.ArrayLike | None = None,
+    counts: npt.ArrayLike | None = None,
+) -> Problem:
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    rows = np.arange(len(X), dtype=np.uint32)
+    if counts is not None:
+        rows = np.repeat(rows, np.asarray(counts))
+    n_validation = 0
+    if options.validation_fraction > 0 and len(rows) > 1:
+        rows = shuffled(rows, seed, member, Purpose.VALIDATION)
+        n_validation = min(math.ceil(float(np.float32(options.validation_fraction)) * len(rows)), len(rows) - 1)
+    y = y[:, None] if y.ndim == 1 else y
+    return Problem(X, y, weight, options, seed, member, rows[n_validation:], rows[:n_validation])
+
+
+def training_step(problem: Problem, layers: Layers, adam: Adam, rows: Array, attempt: int, step: int, n_steps: int) -> float:
+    """One mini-batch: forward, loss, backward, Adam. Returns the batch's mean loss."""
+    o = problem.options
+    factors = None
+    if o.dropout_keep < 1:
+        shapes: list[tuple[int, ...]] = [(len(rows), weights.shape[1]) for weights, _ in layers[:-1]]
+        n = sum(math.prod(s) for s in shapes)
+        drawn = words(problem.seed, problem.member, Purpose.DROPOUT, n, attempt=attempt, part=step)
+        factors = dropout_factors((drawn >> 8) / 2.0**24, shapes, o.dropout_keep)
+    activations = forward(layers, problem.X[rows], factors)
+    loss, delta = loss_and_delta(o.loss, activations[-1], problem.y[rows], problem.weight[rows])
+    gradients = backward(layers, activations, delta, o.dropout_keep)
+    if o.max_grad_norm > 0:
+        gradients = clipped(gradients, o.max_grad_norm)
+    adam.step(layers, gradients, step, n_steps)
+    return loss
+
+
+def mean_loss(problem: Problem, layers: Layers, rows: npt.NDArray[np.uint32]) -> float:
+    heads = forward(layers, problem.X[rows])[-1]
+    return loss_and_delta(problem.options.loss, heads, problem.y[rows], problem.weight[rows])[0]
+
+
+def training_r2(problem: Problem, layers: Layers) -> float:
+    rows = problem.train_rows
+    y, w = problem.y[rows], problem.weight[rows][:, None]
+    error = forward(layers, problem.X[rows])[-1][:, : y.shape[1]] - y
+    tss = float(np.sum(w * (y - np.average(y, axis=0, weights=w[:, 0])) ** 2)) / y.shape[1]
+    sse = float(np.sum(w * error**2)) / y.shape[1]
+    return 1 - sse / tss if tss > 1e-9 * len(rows) else 1.0
+
+
+def run_attempt(problem: Problem, layers: Layers, attempt: int) -> tuple[Layers, list[float], float]:
+    """Train from ``layers``; returns the best layers, the loss curve and the best validation loss."""
+    o, rows = problem.options, problem.train_rows
+    batch = min(o.batch_size, len(rows) + len(problem.validation_rows))
+    per_epoch = -(-len(rows) // batch)
+    adam = Adam(layers, o)
+    curve: list[float] = []
+    best_loss, best, waited = math.inf, layers, 0
+    for epoch in range(o.n_epochs):
+        order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, attempt=attempt, part=epoch)
+        total = 0.0
+        for s in range(per_epoch):
+            picked = order[s * batch : (s + 1) * batch]
+            step = epoch * per_epoch + s
+            total += len(picked) * training_step(problem, layers, adam, picked, attempt, step, o.n_epochs * per_epoch)
+        curve.append(total / len(rows))
+        if not math.isfinite(curve[-1]):
+            return layers, curve, math.inf
+        if len(problem.validation_rows):
+            loss = mean_loss(problem, layers, problem.validation_rows)
+            waited = 0 if loss < best_loss - o.tolerance else waited + 1
+            if loss < best_loss:
+                best_loss, best = loss, [(w.copy(), b.copy()) for w, b in layers]
+            if waited >= o.patience:
+                break
+    return best, curve, best_loss
+
+
+def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -> TrainedNetwork:
+    """Best of ``n_starts`` by training loss; up to ``max_restarts`` collapsed or overflowing starts are replaced."""
+    o = problem.options
+    kept: TrainedNetwork | None = None
+    good = attempt = 0
+    while good < o.n_starts and attempt < o.n_starts + o.max_restarts:
+        layers = initial_layers(architecture, widths, problem.seed, problem.member, attempt)
+        layers, curve, validation = run_attempt(problem, layers, attempt)
+        attempt += 1
+        loss = mean_loss(problem, layers, problem.train_rows)
+        if not (math.isfinite(curve[-1]) and math.isfinite(loss)):
+            continue
+        r2 = training_r2(problem, layers)
+        collapsed = r2 < o.collapse_r2
+        good += not collapsed
+        if kept is None or (collapsed, loss) < (kept.collapsed, kept.train_loss):
+            kept = TrainedNetwork(layers, curve, loss, r2, validation, attempt, collapsed)
+    if kept is None:
+        raise ArithmeticError(f"member {problem.member}: the loss was not finite in any of {attempt} starts")
+    kept.n_attempts = attempt
+    return kept

@@ -1,0 +1,170 @@
+"""What every estimator of this package does after `fit`: predictions, variances, intervals, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from extranets import engine
+from extranets.estimators import _frames
+from extranets.estimators._progress import thread_count
+from extranets.estimators._scaling import Scaling, blocks
+from extranets.estimators._validation import check_levels, check_table
+from extranets.networks import Ensemble
+from extranets.uncertainty import normal
+from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty.intervals import CONSTRUCTIONS
+
+if TYPE_CHECKING:
+    from scipy.stats._distn_infrastructure import rv_continuous_frozen
+
+
+class NetsRegressor(RegressorMixin, BaseEstimator):
+    """Shared prediction interface. A subclass's ``fit`` sets what is listed here; all of it is in standardised units."""
+
+    interval: str
+    n_jobs: int | None
+    ensemble_: Ensemble
+    _x_scaling: Scaling
+    _y_scaling: Scaling
+    _y_is_vector: bool
+    _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
+    _factors: Array  # (2, n_outputs): of the calibrated construction
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ensemble_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- point predictions ---------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the predictive standard deviation, sqrt(epistemic + aleatoric variance).
+
+        Returns
+        -------
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        std : array of the same shape, only with ``return_std=True``
+        """
+        if not return_std:
+            return self._as_target(self._moments(X)[0])
+        parts = self.predict_components(X)
+        return parts.mean, parts.std
+
+    def predict_members(self, X: Any) -> Array:
+        """Predictions of the single networks, shape (n_members, n_samples[, n_outputs])."""
+        check_is_fitted(self)
+        X = check_table(self, X)
+        n_outputs = len(self._y_scaling.centre)
+        out = np.empty((len(self.ensemble_), X.shape[0], n_outputs))
+        for rows in blocks(X.shape[0]):
+            heads = engine.forward(self.ensemble_, self._x_scaling.apply(X[rows]), n_threads=thread_count(self.n_jobs))
+            out[:, rows] = heads[:, :, :n_outputs] * self._y_scaling.scale + self._y_scaling.centre
+        return out[:, :, 0] if self._y_is_vector else out
+
+    # -- predictive distribution ---------------------------------------------------------------------------------------
+
+    def predict_components(self, X: Any) -> Components:
+        """Predictive mean, and epistemic and aleatoric variance as the chosen ``interval`` builds them.
+
+        Returns
+        -------
+        Components
+            Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
+            (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
+        """
+        mean, spread, noise = self._moments(X)
+        epistemic, aleatoric = CONSTRUCTIONS[self.interval](spread, noise, len(self.ensemble_), self._factors)
+        unit = self._y_scaling.scale**2
+        aleatoric = np.broadcast_to(aleatoric * unit, mean.shape).copy()
+        return Components(self._as_target(mean), self._as_target(epistemic * unit), self._as_target(aleatoric))
+
+    def predict_var(self, X: Any) -> Array:
+        """Total predictive variance, shape (n_samples,) or (n_samples, n_outputs)."""
+        return self.predict_components(X).total
+
+    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
+        """Central prediction intervals.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        coverage : float or list of float, default=0.9
+            Probability, strictly between 0 and 1, that an interval is meant to hold the target.
+        as_frame : bool, default=False
+            Return a data frame (polars for polars input, else pandas, with the index of ``X``) with columns
+            ``prediction, lower_90, upper_90, ...``; with several outputs, ``prediction_0, lower_90_0, ...``.
+
+        Returns
+        -------
+        array of shape (n_samples, 2), lower bounds first
+            A list of levels appends an axis: (n_samples, 2, n_levels). Several outputs stand before the bounds:
+            (n_samples, n_outputs, 2[, n_levels]).
+        """
+        levels, single = check_levels("coverage", coverage)
+        parts = self.predict_components(X)
+        bounds = normal.interval(parts.mean, parts.std, levels)
+        if as_frame:
+            return _frames.interval_frame(X, parts.mean, bounds, levels)
+        return bounds[..., 0] if single else bounds
+
+    def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
+        """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
+        levels, single = check_levels("alpha", alpha)
+        parts = self.predict_components(X)
+        values = normal.quantiles(parts.mean, parts.std, levels)
+        return values[..., 0] if single else values
+
+    def predict_dist(self, X: Any) -> rv_continuous_frozen:
+        """The predictive distribution as a frozen ``scipy.stats.norm``: pdf, cdf, ppf, mean, var, interval, rvs."""
+        from scipy.stats import norm
+
+        parts = self.predict_components(X)
+        # scipy takes a scale of zero for a mistake and answers NaN
+        return norm(loc=parts.mean, scale=np.maximum(parts.std, np.finfo(np.float64).tiny))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
+        """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
+        parts = self.predict_components(X)
+        draws = check_random_state(random_state).standard_normal((*parts.mean.shape, n_samples))
+        return parts.mean[..., None] + parts.std[..., None] * draws
+
+    # -- shared parts --------------------------------------------------------------------------------------------------
+
+    def _moments(self, X: Any) -> tuple[Array, Array, Array]:
+        """Mean in the target's units; spread and noise variance in standardised units.
+
+        Shape: mean, spread ``(n, n_outputs)``; noise ``(n, n_outputs)``, or ``(1, n_outputs)`` where it is constant.
+        """
+        check_is_fitted(self)
+        X = check_table(self, X)
+        moments = engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+        shape = (X.shape[0], len(self._y_scaling.centre))
+        mean, spread = np.empty(shape), np.empty(shape)
+        learned = np.empty(shape) if self.ensemble_.members.architecture.learns_noise else None
+        for rows in blocks(shape[0]):
+            block_mean, spread[rows], noise = moments(self._x_scaling.apply(X[rows]))
+            mean[rows] = block_mean * self._y_scaling.scale + self._y_scaling.centre
+            if learned is not None:
+                learned[rows] = noise
+        return mean, spread, self._noise[None, :] if learned is None else learned
+
+    def _as_target(self, values: Array) -> Array:
+        """One output as a vector, if the target was one."""
+        return values[:, 0] if self._y_is_vector else values

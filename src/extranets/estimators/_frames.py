@@ -1,0 +1,44 @@
+"""Intervals as data frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def level_name(coverage: float) -> str:
+    """``0.9`` -> ``90``, ``0.975`` -> ``97.5``."""
+    return f"{100 * coverage:.6g}"
+
+
+def interval_columns(mean: Array, bounds: Array, levels: Array) -> dict[str, Array]:
+    """Shape: mean ``(n[, o])``, bounds ``(n[, o], 2, k)``, levels ``(k,)``."""
+    if mean.ndim == 2:
+        columns: dict[str, Array] = {}
+        for output in range(mean.shape[1]):
+            one = interval_columns(mean[:, output], bounds[:, output], levels)
+            columns.update({f"{name}_{output}": values for name, values in one.items()})
+        return columns
+    columns = {"prediction": mean}
+    for k, level in enumerate(levels):
+        columns[f"lower_{level_name(level)}"] = bounds[:, 0, k]
+        columns[f"upper_{level_name(level)}"] = bounds[:, 1, k]
+    return columns
+
+
+def interval_frame(X: Any, mean: Array, bounds: Array, levels: Array) -> Any:
+    """A polars frame for polars input, else a pandas frame with the index of ``X``."""
+    columns = interval_columns(mean, bounds, levels)
+    if type(X).__module__.startswith("polars"):
+        import polars
+
+        return polars.DataFrame(columns)
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("as_frame=True needs pandas: pip install pandas") from error
+    return pandas.DataFrame(columns, index=getattr(X, "index", None))

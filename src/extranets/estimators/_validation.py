@@ -1,0 +1,93 @@
+"""Checks of user input: scikit-learn's own, with messages that name the column and the row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+
+def check_training_table(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out."""
+    _refuse_text(X)
+    X, y = validate_data(
+        estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
+        ensure_all_finite=False, ensure_min_samples=2,
+    )  # fmt: skip
+    _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
+    y = np.asarray(y, dtype=np.float64)
+    _refuse_non_finite(y, "y", None)
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    used = weight > 0
+    if not used.all():
+        X, y, weight = X[used], y[used], weight[used]
+    if len(y) < 2:
+        raise ValueError(f"At least two rows need a positive sample_weight; got {len(y)} (n_samples={len(y)}).")
+    return X, y, weight / weight.mean()
+
+
+def check_table(estimator: BaseEstimator, X: Any) -> Any:
+    """X as float64 (dense or CSR) with the columns that the estimator was fitted on."""
+    _refuse_text(X)
+    X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArray[np.float64], bool]:
+    """Numbers strictly between 0 and 1; tells whether a single one was given."""
+    values = np.asarray(levels, dtype=np.float64)
+    if values.size == 0 or not np.all((values > 0) & (values < 1)):
+        raise ValueError(f"{name} must lie strictly between 0 and 1, for example {name}=0.9; got {levels!r}.")
+    return np.atleast_1d(values), values.ndim == 0
+
+
+def _refuse_text(X: Any) -> None:
+    """Name the columns of a data frame that hold no numbers (scikit-learn would show one of their values instead)."""
+    dtypes = getattr(X, "dtypes", None)
+    columns = getattr(X, "columns", None)
+    if dtypes is None or columns is None:
+        return
+    bad = [str(name) for name, dtype in zip(columns, dtypes, strict=True) if not _is_numeric(X, name, dtype)]
+    if bad:
+        raise ValueError(
+            f"Columns {', '.join(map(repr, bad))} of X hold text or objects. Encode them as numbers first, for example "
+            "with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+        )
+
+
+def _is_numeric(X: Any, name: Any, dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)  # pandas
+    if kind is not None:
+        return kind in "biuf" or (kind == "O" and _holds_numbers(X[name]))
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return True
+
+
+def _holds_numbers(column: Any) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_non_finite(values: Any, name: str, columns: npt.NDArray[np.object_] | None) -> None:
+    stored = values.data if sparse.issparse(values) else values
+    if np.isfinite(np.sum(stored, dtype=np.float64)) or np.isfinite(stored).all():  # the sum needs no temporary
+        return
+    dense = values.toarray() if sparse.issparse(values) else values
+    place = np.argwhere(~np.isfinite(dense))[0]
+    what = "NaN" if np.isnan(dense[tuple(place)]) else "infinity"
+    where = f"row {place[0]}"
+    if len(place) > 1:
+        where += f", column {columns[place[1]]!r}" if columns is not None else f", column {place[1]}"
+    raise ValueError(f"Input {name} contains {what} ({where}). Fill or drop such rows first, e.g. with SimpleImputer.")

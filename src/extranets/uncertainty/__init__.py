@@ -1,0 +1,1 @@
+"""From member predictions and residuals to variances and intervals: pure functions on arrays."""

@@ -1,0 +1,50 @@
+"""The parts of a predictive distribution, and what is known about errors on rows that were not trained on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class Components(NamedTuple):
+    """Predictive mean and variances, all of shape ``(n_samples,)`` or ``(n_samples, n_outputs)``, in the target's units.
+
+    ``epistemic`` is the variance of the ensemble's mean, ``aleatoric`` that of the noise, ``total`` their sum.
+    """
+
+    mean: Array
+    epistemic: Array
+    aleatoric: Array
+
+    @property
+    def total(self) -> Array:
+        return self.epistemic + self.aleatoric
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(self.total)
+
+
+class HeldOut(NamedTuple):
+    """Errors of an ensemble on rows that its members did not train on.
+
+    Shapes: ``residual``, ``spread`` and ``noise`` ``(n, n_outputs)``, ``weight`` ``(n,)``.
+
+    ``spread`` is the members' variance with divisor T, ``noise`` the variance that the members predict for the noise (ones
+    where they predict none), ``n_members`` how many members each prediction averages.
+    """
+
+    residual: Array
+    spread: Array
+    noise: Array
+    weight: Array
+    n_members: int
+
+
+def unbiased(spread: Array, n_members: int) -> Array:
+    """Member variance with divisor T - 1; zero for a single member."""
+    return spread * (n_members / (n_members - 1)) if n_members > 1 else np.zeros_like(spread)

@@ -1,0 +1,63 @@
+"""Between the extremes: a * sigma_omega^2(x) + b * sigma_e^2 with a, b >= 0 learned from held-out residuals.
+
+The paper divides the spread by T (independent members), others do not (identical members). Held-out residuals tell which
+is nearer the truth: a and b maximise their Gaussian likelihood. Where spread says nothing about errors, a becomes 0 and
+the width is constant; where it does, the width follows it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from extranets.uncertainty.components import Array, HeldOut, unbiased
+
+
+def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
+    """Epistemic and aleatoric variance.
+
+    Shape: spread, noise ``(n, n_outputs)``, factors ``(2, n_outputs)`` from :func:`fit_factors`.
+    """
+    return factors[0] * unbiased(spread, n_members), factors[1] * noise
+
+
+def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
+    """The factors a and b for every output.
+
+    ``noise`` is the variance that b multiplies: the residual variance, or what the members predicted. Held-out ensembles
+    of M members carry spread/M of their own; the final T members carry spread/T, so a is lowered by the difference.
+
+    Shape: noise ``(n, n_outputs)`` -> ``(2, n_outputs)``.
+    """
+    spread = unbiased(held.spread, held.n_members)
+    columns = [
+        _fit_one(held.residual[:, o] ** 2, spread[:, o], noise[:, o], held.weight) for o in range(held.residual.shape[1])
+    ]
+    factors = np.array(columns).T
+    factors[0] = np.maximum(factors[0] - (1 / held.n_members - 1 / n_members), 0.0)
+    return factors
+
+
+def _fit_one(squares: Array, spread: Array, noise: Array, weight: Array) -> tuple[float, float]:
+    from scipy.optimize import minimize
+
+    level = float(np.average(squares, weights=weight))
+    if level <= 0:
+        return 0.0, 1.0
+    mean_spread, mean_noise = np.average(spread, weights=weight), np.average(noise, weights=weight)
+    # Both terms are scaled to the size of the squared residuals, so that the optimiser sees numbers near one.
+    s = spread / mean_spread if mean_spread > 0 else np.zeros_like(spread)
+    e = noise / mean_noise if mean_noise > 0 else np.ones_like(noise)
+    r, w = squares / level, weight / weight.sum()
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        variance = np.maximum(theta[0] * s + theta[1] * e, 1e-9)
+        slope = w * (1 / variance - r / variance**2)
+        return float(np.sum(w * (np.log(variance) + r / variance))), np.array([slope @ s, slope @ e])
+
+    starts = [(0.5, 0.5), (0.0, 1.0), (0.9, 0.1)]
+    fits = [minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None), (1e-6, None)]) for start in starts]
+    a, b = min(fits, key=lambda fit: float(fit.fun)).x
+    return (
+        float(a * level / mean_spread) if mean_spread > 0 else 0.0,
+        float(b * level / mean_noise) if mean_noise > 0 else 1.0,
+    )

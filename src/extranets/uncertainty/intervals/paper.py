@@ -1,0 +1,13 @@
+"""The paper's construction: sigma_omega^2(x) / T + sigma_e^2 (Algorithm 1; equation "predictionEnsemble1")."""
+
+from __future__ import annotations
+
+from extranets.uncertainty.components import Array
+
+
+def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
+    """Epistemic and aleatoric variance if the members' errors were independent.
+
+    Shape: spread, noise ``(n, n_outputs)``; ``factors`` is not used.
+    """
+    return spread / n_members, noise

@@ -1,0 +1,10 @@
+"""Without 1/T: sigma_omega^2(x) + sigma_e^2, as if the members' errors were all the same (c = sigma_omega^2)."""
+
+from __future__ import annotations
+
+from extranets.uncertainty.components import Array
+
+
+def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
+    """Epistemic and aleatoric variance. Shape: spread, noise ``(n, n_outputs)``; ``factors`` is not used."""
+    return spread, noise

@@ -1,0 +1,43 @@
+"""Estimates of the residual variance sigma_e^2 that do not use test targets."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from extranets.uncertainty.components import Array, HeldOut, unbiased
+
+LEAST_SHARE = 0.05  # of the mean squared residual: what is left at least after corrections
+
+
+def held_out_variance(held: HeldOut, n_members: int) -> Array:
+    """Mean squared held-out residual, as it would be for an ensemble of ``n_members``.
+
+    Out-of-fold ensembles are smaller than the final one, so their errors hold more of the members' variance: with M
+    members instead of T the excess is spread * (1/M - 1/T), which is taken out.
+
+    Shape: -> ``(n_outputs,)``.
+    """
+    squares = np.average(held.residual**2, axis=0, weights=held.weight)
+    spread = np.average(unbiased(held.spread, held.n_members), axis=0, weights=held.weight)
+    return np.maximum(squares - spread * (1 / held.n_members - 1 / n_members), LEAST_SHARE * squares)
+
+
+def training_variance(residual: Array, weight: Array, n_parameters: float) -> Array:
+    """Training residual variance, divided by the residual degrees of freedom n - n_parameters.
+
+    Networks with more than half as many parameters as there are rows leave too few degrees of freedom; the divisor is then
+    n / 2, and a warning says so.
+
+    Shape: residual ``(n, n_outputs)``, weight ``(n,)`` -> ``(n_outputs,)``.
+    """
+    n = len(residual)
+    if n_parameters > n / 2:
+        warnings.warn(
+            f"noise='train': a network has {n_parameters:.0f} parameters on average and there are {n} rows, so training "
+            "residuals say little about the noise; use noise='cv' or noise='holdout'.",
+            stacklevel=2,
+        )
+        n_parameters = n / 2
+    return np.average(residual**2, axis=0, weights=weight) * (n / (n - n_parameters))
