@@ -43,7 +43,7 @@ def test_weights_act_as_repetition_when_batches_hold_all_rows(table):
     """The check that is expected to fail above, where it can hold: full batches, float32 tolerance."""
     X, y = table
     counts = np.random.RandomState(0).randint(0, 4, len(y))
-    model = clone(SMALL).set_params(batch_size=10_000, noise="train", interval="paper", hidden_layer_sizes=(8,))
+    model = clone(SMALL).set_params(batch_size=10_000, noise="train", interval="paper", hidden_layer_sizes=(4,))
     weighted = clone(model).fit(X, y, sample_weight=counts).predict(X)
     repeated = clone(model).fit(X.repeat(counts, axis=0), y.repeat(counts)).predict(X)
     np.testing.assert_allclose(weighted, repeated, atol=1e-3 * y.std())
@@ -62,8 +62,8 @@ def test_pipeline_and_transformed_target(table):
     X, y = table
     pipeline = make_pipeline(StandardScaler(), clone(SMALL))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.5
-    logged = TransformedTargetRegressor(clone(SMALL), func=np.arcsinh, inverse_func=np.sinh).fit(X, y)
-    assert logged.score(X, y) > 0.3
+    transformed = TransformedTargetRegressor(clone(SMALL), func=np.cbrt, inverse_func=lambda t: t**3).fit(X, y)
+    assert transformed.score(X, y) > 0.3
 
 
 def test_pickle_and_joblib_round_trip(table, tmp_path):

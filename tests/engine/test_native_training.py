@@ -1,0 +1,203 @@
+"""The native engine against the reference: gradients and whole short trajectories from the same streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extranets.engine import Options, TrainingDiverged, gradient, reference, train
+from extranets.networks import Architecture, Ensemble, draw_members
+
+HIDDEN = [(), (5,), (20, 7), (3, 17, 2), (8, 8, 8, 8), (5, 6, 7, 6, 5)]
+LOSSES = ["squared_error", "gaussian_nll"]
+SEED = 9
+
+
+def make(hidden, loss="squared_error", n=37, n_inputs=3, n_outputs=2, ids=(0, 3), keep=0.8, data_seed=0):
+    rng = np.random.default_rng(data_seed)
+    heads = n_outputs * (2 if loss == "gaussian_nll" else 1)
+    members = draw_members(Architecture(n_inputs, hidden, n_outputs, heads), keep, seed=5, ids=np.array(ids))
+    X = rng.normal(size=(n, n_inputs)).astype(np.float32)
+    y = rng.normal(size=(n, n_outputs)).astype(np.float32)
+    return members, X, y, rng.uniform(0.5, 2, n).astype(np.float32)
+
+
+def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=2e-4):
+    """Parameters, losses, attempts and outcomes of every member agree with the reference.
+
+    Tolerance: float32 rounding of 1e-7 grows along a trajectory of some 30 Adam steps; 2e-4 is far below the size of one
+    step (1e-2), so that a wrong batch, rate or mask cannot hide.
+    """
+    count_rows = None if counts is None else np.arange(len(members))
+    trained = train(members, X, y, options, SEED, sample_weight=weight, counts=counts, count_rows=count_rows)
+    for i, member in enumerate(members.ids):
+        problem = reference.make_problem(X, y, options, SEED, int(member), weight, None if counts is None else counts[i])
+        expected = reference.train(problem, members.architecture, members.widths[i])
+        np.testing.assert_allclose(
+            trained.ensemble[i : i + 1].parameters, reference.flatten(expected.layers), atol=atol, rtol=1e-3
+        )
+        epochs = trained.n_epochs[i]
+        np.testing.assert_allclose(trained.loss_curve[i, :epochs], expected.loss_curve, rtol=1e-3, atol=1e-5)
+        assert np.isnan(trained.loss_curve[i, epochs:]).all()
+        assert trained.train_loss[i] == pytest.approx(expected.train_loss, rel=1e-3, abs=1e-5)
+        assert trained.train_r2[i] == pytest.approx(expected.train_r2, abs=1e-3)
+        assert trained.n_attempts[i] == expected.n_attempts
+        assert trained.collapsed[i] == expected.collapsed
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradient(variant, hidden, loss):
+    members, X, y, weight = make(hidden, loss)
+    rng = np.random.default_rng(1)
+    ensemble = Ensemble(members, rng.normal(size=members.offsets[-1], scale=0.5).astype(np.float32))
+    for i in range(len(members)):
+        layers = reference.unflatten(ensemble[i : i + 1].parameters, members.architecture, members.widths[i])
+        value, expected = reference.loss_gradient(layers, X.astype(float), y.astype(float), weight.astype(float), loss)
+        got_value, got = gradient(ensemble, i, X, y, Options(loss=loss), sample_weight=weight)
+        assert got_value == pytest.approx(value, rel=1e-5)
+        scale = np.abs(reference.flatten(expected)).max()
+        np.testing.assert_allclose(got, reference.flatten(expected), atol=3e-6 * scale)
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trajectory(variant, hidden, loss):
+    members, X, y, weight = make(hidden, loss)
+    assert_same_path(members, X, y, Options(loss=loss, n_epochs=6, batch_size=8), weight=weight)
+
+
+OPTIONS = {
+    "linear": {"schedule": "linear"},
+    "cosine": {"schedule": "cosine"},
+    "decay": {"weight_decay": 0.3},
+    "dropout": {"dropout_keep": 0.7},
+    "clipping": {"max_grad_norm": 0.3},
+    "adam constants": {"beta1": 0.8, "beta2": 0.99, "epsilon": 1e-4},
+    "early stopping": {"validation_fraction": 0.25, "patience": 2, "n_epochs": 12, "learning_rate": 0.05},
+    "restarts": {"n_starts": 2, "collapse_r2": 0.1, "max_restarts": 2},
+}
+
+
+@pytest.mark.parametrize("changes", OPTIONS.values(), ids=OPTIONS.keys())
+@pytest.mark.parametrize("hidden", [(), (6,), (7, 5)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trajectory_with_every_option(changes, hidden, loss):
+    members, X, y, weight = make(hidden, loss)
+    assert_same_path(members, X, y, replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes), weight=weight)
+
+
+def test_trajectory_with_bootstrap_counts():
+    members, X, y, _ = make((6,))
+    counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
+    assert_same_path(members, X, y, Options(n_epochs=5, batch_size=8), counts=counts)
+
+
+def test_rows_with_count_zero_do_not_matter():
+    members, X, y, _ = make((6,), ids=[0])
+    counts = np.ones((1, len(X)), dtype=np.uint16)
+    counts[0, ::3] = 0
+    spoiled = X.copy()
+    spoiled[::3] = 1e6
+    options = Options(n_epochs=3, batch_size=8)
+    first = train(members, X, y, options, SEED, counts=counts, count_rows=[0])
+    second = train(members, spoiled, y, options, SEED, counts=counts, count_rows=[0])
+    np.testing.assert_array_equal(first.ensemble.parameters, second.ensemble.parameters)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    n_inputs=st.integers(1, 20),
+    n_outputs=st.integers(1, 18),
+    hidden=st.lists(st.integers(1, 35), max_size=3).map(tuple),
+    batch=st.integers(1, 50),
+    loss=st.sampled_from(LOSSES),
+)
+def test_any_shape(n, n_inputs, n_outputs, hidden, batch, loss):
+    """One row, one column, one unit, batches larger than the data or not dividing it."""
+    members, X, y, weight = make(hidden, loss, n, n_inputs, n_outputs, keep=0.9)
+    assert_same_path(members, X, y, Options(loss=loss, n_epochs=2, batch_size=batch), weight=weight, atol=1e-3)
+
+
+def test_variants_agree_to_rounding():
+    """All instruction sets do the same arithmetic; sums differ in order, so results differ by float32 rounding only."""
+    from extranets.engine import _native
+
+    members, X, y, _ = make((20, 7), n=200, ids=range(4))
+    options = Options(n_epochs=3, batch_size=16)
+    before = _native.active_variant()
+    results = []
+    try:
+        for name in _native.usable_variants():
+            _native.use_variant(name)
+            results.append(train(members, X, y, options, SEED).ensemble.parameters)
+    finally:
+        _native.use_variant(before)
+    for other in results[1:]:
+        np.testing.assert_allclose(other, results[0], atol=2e-4)
+
+
+# -- independence of threads, partition and growth ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extra", [{}, {"dropout_keep": 0.8}, {"validation_fraction": 0.2, "n_starts": 2}])
+def test_threads_and_partitions_do_not_change_a_bit(extra):
+    members, X, y, _ = make((30, 10), n=150, ids=range(9))
+    options = replace(Options(n_epochs=4, batch_size=16), **extra)
+    whole = train(members, X, y, options, SEED, n_threads=1)
+    for n_threads in (2, 5):
+        again = train(members, X, y, options, SEED, n_threads=n_threads)
+        np.testing.assert_array_equal(again.ensemble.parameters, whole.ensemble.parameters)
+        np.testing.assert_array_equal(again.loss_curve, whole.loss_curve)
+    parts = [train(members[part], X, y, options, SEED).ensemble for part in (slice(0, 2), slice(2, 7), slice(7, 9))]
+    np.testing.assert_array_equal(np.concatenate([p.parameters for p in parts]), whole.ensemble.parameters)
+
+
+def test_members_differ():
+    members, X, y, _ = make((5,), ids=range(3), keep=1.0)
+    trained = train(members, X, y, Options(n_epochs=1), SEED).ensemble
+    assert len({trained[i : i + 1].parameters.tobytes() for i in range(3)}) == 3
+
+
+# -- trouble -----------------------------------------------------------------------------------------------------------
+
+
+def test_divergence_names_the_members():
+    members, X, y, _ = make((5, 5), ids=[4, 11])
+    options = Options(n_epochs=50, learning_rate=1e30, max_restarts=1)
+    with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\).*2 starts.*learning_rate_init"):
+        train(members, X, y, options, SEED)
+
+
+def test_collapsed_networks_are_restarted():
+    """Narrow ReLU networks die often. Restarted ones learn; without restarts some of the 60 stay collapsed."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)).astype(np.float32)
+    y = (np.abs(X[:, 0]) + X[:, 1]).astype(np.float32)
+    members = draw_members(Architecture(2, (2, 2), 1, 1), 1.0, seed=1, ids=np.arange(60))
+    options = Options(n_epochs=30, collapse_r2=0.2)
+    without = train(members, X, y, options, SEED)
+    assert without.collapsed.any() and (without.train_r2[without.collapsed] < 0.2).all()
+    restarted = train(members, X, y, replace(options, max_restarts=20), SEED)
+    assert not restarted.collapsed.any()
+    assert (restarted.n_attempts[without.collapsed] > 1).all()
+    untouched = np.flatnonzero(~without.collapsed)
+    for i in untouched:
+        np.testing.assert_array_equal(restarted.ensemble[i : i + 1].parameters, without.ensemble[i : i + 1].parameters)
+
+
+def test_more_starts_never_give_a_larger_training_loss():
+    members, X, y, _ = make((3, 2), n=100, ids=range(10))
+    losses = [train(members, X, y, Options(n_epochs=5, n_starts=k), SEED).train_loss for k in (1, 2, 4)]
+    assert (losses[1] <= losses[0]).all() and (losses[2] <= losses[1]).all() and (losses[2] < losses[0]).any()
+
+
+def test_constant_target_is_not_a_collapse():
+    members, X, y, _ = make((5,), ids=[0])
+    trained = train(members, X, np.zeros_like(y), Options(n_epochs=3, collapse_r2=0.5, max_restarts=3), SEED)
+    assert not trained.collapsed[0] and trained.n_attempts[0] == 1
