@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ import numpy as np
 
 from benchmarks.machine import THREADS
 from benchmarks.problem import Floats, Problem
-from benchmarks.report import NOT_INSTALLED, Row, Section, target
+from benchmarks.report import NOT_INSTALLED, QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
-from benchmarks.timing import best_seconds, interleaved
+from benchmarks.timing import Stopwatch
 from extranets.engine import Moments
 from extranets.networks import Ensemble
 
@@ -33,6 +34,7 @@ COLUMNS = {
     "unit": ("unit", ""),
     "target": ("target", ".0f"),
     "met": ("met", ""),
+    **QUIET_COLUMNS,
     "note": ("note", ""),
 }
 
@@ -86,18 +88,19 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
 
     theirs, rows = _torch_moments(ensemble), torch.from_numpy(X)
     trial = rows[:TRIAL_ROWS]
-    trials = best_seconds({c: lambda c=c: theirs(trial, c) for c in TORCH_CHUNKS}, 3)  # type: ignore[misc]
+    watch = Stopwatch(sizes.tries)
+    theirs(trial, TORCH_CHUNKS[0])
+    trials = watch.best({chunk: partial(theirs, trial, chunk) for chunk in TORCH_CHUNKS}, 3)
     chunk = min(trials, key=trials.__getitem__)
     ours = Moments(ensemble, n_threads=THREADS)
-    our_time, their_time = interleaved(
-        lambda: moments_in_chunks(ours, X), lambda: theirs(rows, chunk), sizes.predict_repeats, 1
-    )
+    runs = partial(moments_in_chunks, ours, X), partial(theirs, rows, chunk)
+    our_time, their_time = watch.interleaved(*runs, sizes.predict_repeats, 1)
     ratio = their_time / our_time
     difference = float(np.abs(moments_in_chunks(ours, X)[0] - theirs(rows, chunk)[0].numpy()).max())
     section.rows += [
         {"what": "ours", "value": our_time, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},
         {"what": "PyTorch, batched baddbmm", "value": their_time, "unit": "s", "note": f"chunks of {chunk:,} rows"},
-        {"what": "ratio", "value": ratio, "unit": "", **target(ratio, sizes.target(3))},
+        {"what": "ratio", "value": ratio, "unit": "", **target(ratio, sizes.target(3), watch)},
     ]
     section.notes += [
         "PyTorch's chunk is the fastest of " + ", ".join(f"{c:,}" for c in TORCH_CHUNKS) + f" on {len(trial):,} rows.",
@@ -107,7 +110,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
 
 def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
     ours = Moments(ensemble, n_threads=THREADS)
-    taken = best_seconds({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
+    taken = Stopwatch(sizes.tries).best({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
     section.rows += [
         {"what": "ours", "value": taken, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},
         {"what": "PyTorch, batched baddbmm", "value": NOT_INSTALLED},
@@ -131,7 +134,7 @@ def _memory_row(problem: Problem, sizes: Sizes) -> Row:
     if not PROCESS_STATUS.exists():
         return {**row, "value": "needs Linux"}
     used = _memory_in_new_process(problem)
-    return {**row, "value": used, "unit": "MB", **target(used, sizes.target(200), at_least=False)}
+    return {**row, "value": used, "unit": "MB", **target(used, sizes.target(200), Stopwatch(sizes.tries), at_least=False)}
 
 
 def _memory_in_new_process(problem: Problem) -> float:

@@ -8,8 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.timing import Stopwatch
+
 Row = dict[str, Any]
 NOT_INSTALLED = "not installed"
+QUIET_COLUMNS = {"others": ("others' CPU", ".0%"), "discarded": ("repeated", "d")}
 
 
 @dataclass
@@ -25,11 +28,12 @@ class Section:
         return {"title": self.title, "rows": self.rows, "notes": self.notes}
 
 
-def target(value: float, limit: float | None, *, at_least: bool = True) -> Row:
-    """The two columns that compare a figure with its target; empty where there is none."""
+def target(value: float, limit: float | None, watch: Stopwatch, *, at_least: bool = True) -> Row:
+    """The columns that compare a figure with its target (empty where there is none) and say how quiet it was."""
+    quiet = {"others": watch.others, "discarded": watch.discarded}
     if limit is None:
-        return {"target": None, "met": None}
-    return {"target": limit, "met": value >= limit if at_least else value <= limit}
+        return {"target": None, "met": None, **quiet}
+    return {"target": limit, "met": watch.verdict(value >= limit if at_least else value <= limit), **quiet}
 
 
 def _text(value: Any, spec: str) -> str:

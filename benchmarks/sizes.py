@@ -18,6 +18,7 @@ class Sizes:
     peer_repeats: int | None  # None: as many as each peer asks for
     peak_seconds: float
     imports: int
+    tries: int  # of each measurement while other processes are busy
     targets: bool
 
     def target(self, value: float) -> float | None:
@@ -35,6 +36,7 @@ FULL = Sizes(
     peer_repeats=None,
     peak_seconds=0.3,
     imports=7,
+    tries=6,
     targets=True,
 )
 
@@ -48,5 +50,6 @@ QUICK = Sizes(
     peer_repeats=1,
     peak_seconds=0.01,
     imports=1,
+    tries=1,
     targets=False,
 )

@@ -14,6 +14,7 @@ from benchmarks.machine import describe
 from benchmarks.predicting import predict
 from benchmarks.report import Section, print_machine, print_section
 from benchmarks.sizes import FULL, QUICK, Sizes
+from benchmarks.timing import QUIET
 from benchmarks.training import Progress, fit, peak, scaling
 
 SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
@@ -24,6 +25,10 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "import": imports,
 }
 FILE_WIDTH = 150
+QUIET_NOTE = (
+    f"others' CPU: largest share that other processes took during a measurement that was kept; above {QUIET:.0%} a "
+    "measurement is repeated, ours and peers' alike, and where no try was quiet no target is judged."
+)
 REFRESHES = 2  # of the progress line per second: it must not take time from what is measured
 
 
@@ -53,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             section = SECTIONS[name](sizes, status.update)
         print_section(console, section)
         figures[name] = section.as_json()
+    console.print(f"[dim]{QUIET_NOTE}[/dim]", highlight=False, soft_wrap=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 0

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from benchmarks.flops import peak_alone, peak_per_core, training_flops
 from benchmarks.machine import THREADS
 from benchmarks.peers import PEERS, Peer
 from benchmarks.problem import Problem
-from benchmarks.report import NOT_INSTALLED, Row, Section, target
+from benchmarks.report import NOT_INSTALLED, QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
-from benchmarks.timing import best_seconds, interleaved, seconds
+from benchmarks.timing import Stopwatch
 
 Progress = Callable[[str], object]
 
@@ -23,6 +24,7 @@ FIT_COLUMNS = {
     "ratio": ("ratio", ".1f"),
     "target": ("target", ".0f"),
     "met": ("met", ""),
+    **QUIET_COLUMNS,
     "compile_seconds": ("compile s", ".2f"),
     "note": ("note", ""),
 }
@@ -34,6 +36,7 @@ PEAK_COLUMNS = {
     "share": ("share", ".1%"),
     "target": ("target", ".0%"),
     "met": ("met", ""),
+    **QUIET_COLUMNS,
 }
 SCALING_COLUMNS = {
     "what": ("what", ""),
@@ -42,6 +45,7 @@ SCALING_COLUMNS = {
     "value": ("value", ".3f"),
     "target": ("target", ".2f"),
     "met": ("met", ""),
+    **QUIET_COLUMNS,
 }
 
 
@@ -65,7 +69,8 @@ def _beside(peer: Peer, sizes: Sizes) -> Row:
         return {"peer": peer.name, "seconds": NOT_INSTALLED}
     prepared = peer.prepare(sizes.fit)
     repeats = sizes.peer_repeats or peer.repeats
-    ours, theirs = interleaved(sizes.fit.train, prepared.run, repeats, sizes.repeats)
+    watch = Stopwatch(sizes.tries)
+    ours, theirs = watch.interleaved(sizes.fit.train, prepared.run, repeats, sizes.repeats)
     theirs *= prepared.scale
     limit = None if peer.target is None else sizes.target(peer.target)
     return {
@@ -73,7 +78,7 @@ def _beside(peer: Peer, sizes: Sizes) -> Row:
         "seconds": theirs,
         "ours": ours,
         "ratio": theirs / ours,
-        **target(theirs / ours, limit),
+        **target(theirs / ours, limit, watch),
         "compile_seconds": prepared.compile_seconds,
         "note": peer.note.format(repeats=repeats),
     }
@@ -91,7 +96,7 @@ def peak(sizes: Sizes, progress: Progress) -> Section:
     alone = peak_alone(sizes.peak_seconds) / 1e9
     for problem, repeats, limit in ((sizes.fit, sizes.repeats, 0.45), (sizes.large, sizes.large_repeats, 0.60)):
         progress(f"Peak: {problem}")
-        section.rows.append(_share_of_peak(problem, repeats, sizes.peak_seconds, sizes.target(limit)))
+        section.rows.append(_share_of_peak(problem, repeats, sizes, limit))
     section.notes = [
         f"The peak is that of one thread while {THREADS} compute, measured in turns with the training.",
         f"One thread alone: {alone:.1f} GFLOP/s. Peaks are those of the best block of well below a millisecond.",
@@ -101,12 +106,13 @@ def peak(sizes: Sizes, progress: Progress) -> Section:
     return section
 
 
-def _share_of_peak(problem: Problem, repeats: int, peak_seconds: float, limit: float | None) -> Row:
+def _share_of_peak(problem: Problem, repeats: int, sizes: Sizes, limit: float) -> Row:
     problem.train()
+    watch = Stopwatch(sizes.tries)
     peaks, times = [], []
     for _ in range(repeats):
-        peaks.append(peak_per_core(peak_seconds))
-        times.append(seconds(problem.train))
+        peaks.append(watch.quietly(lambda: peak_per_core(sizes.peak_seconds)))
+        times.append(watch.median(problem.train))
     rate = training_flops(problem) / median(times) / THREADS
     share = rate / median(peaks)
     return {
@@ -116,7 +122,7 @@ def _share_of_peak(problem: Problem, repeats: int, peak_seconds: float, limit: f
         "gflops": rate / 1e9,
         "peak": median(peaks) / 1e9,
         "share": share,
-        **target(share, limit),
+        **target(share, sizes.target(limit), watch),
     }
 
 
@@ -124,9 +130,9 @@ def scaling(sizes: Sizes, progress: Progress) -> Section:
     section = Section(f"Scaling of training from {sizes.fit}", SCALING_COLUMNS)
     progress("Scaling: threads")
     section.rows += _threads(sizes)
-    for what, attribute in (("members", "members"), ("rows", "rows"), ("epochs", "epochs")):
-        progress(f"Scaling: {what}")
-        section.rows += _growth(sizes, what, attribute)
+    for attribute in ("members", "rows", "epochs"):
+        progress(f"Scaling: {attribute}")
+        section.rows += _growth(sizes, attribute)
     section.notes = [
         f"Best of {sizes.repeats}, sizes in turns. Threads: value is the speed-up over one thread.",
         f"Otherwise: seconds per unit relative to the smallest size, {THREADS} threads; target: within 10 % of 1.",
@@ -136,22 +142,25 @@ def scaling(sizes: Sizes, progress: Progress) -> Section:
 
 def _threads(sizes: Sizes) -> list[Row]:
     counts = (1, THREADS)
-    best = best_seconds({n: lambda n=n: sizes.fit.train(n) for n in counts}, sizes.repeats)  # type: ignore[misc]
+    watch = Stopwatch(sizes.tries)
+    best = watch.best({n: partial(sizes.fit.train, n) for n in counts}, sizes.repeats)
     rows: list[Row] = [{"what": "threads", "size": n, "seconds": best[n], "value": best[1] / best[n]} for n in counts]
-    rows[-1].update(target(rows[-1]["value"], sizes.target(1.85)))
+    rows[-1].update(target(rows[-1]["value"], sizes.target(1.85), watch))
     return rows
 
 
-def _growth(sizes: Sizes, what: str, attribute: str) -> list[Row]:
+def _growth(sizes: Sizes, attribute: str) -> list[Row]:
     smallest = getattr(sizes.fit, attribute)
     problems = {smallest * k: replace(sizes.fit, **{attribute: smallest * k}) for k in (1, 2, 4)}
     for problem in problems.values():
         problem.train()
-    best = best_seconds({size: problem.train for size, problem in problems.items()}, sizes.repeats)
+    watch = Stopwatch(sizes.tries)
+    best = watch.best({size: problem.train for size, problem in problems.items()}, sizes.repeats)
     rows: list[Row] = []
     for size, taken in best.items():
         value = (taken / size) / (best[smallest] / smallest)
-        met = abs(value - 1) <= 0.1 if sizes.targets and size > smallest else None
-        rows.append({"what": what, "size": size, "seconds": taken, "value": value, "met": met})
-        rows[-1]["target"] = None if met is None else 1.0
+        rows.append({"what": attribute, "size": size, "seconds": taken, "value": value})
+        if size > smallest:
+            within = -abs(value - 1)
+            rows[-1].update(target(within, sizes.target(-0.1), watch), target=sizes.target(1.0))
     return rows

@@ -166,35 +166,41 @@ struct Trainer {
         return loss;
     }
 
-    // Mean loss over rows, no dropout; sse and tss over the mean heads when asked for.
-    double evaluate(const Rows& rows, double* r2) {
-        double loss = 0, sse = 0;
+    // Mean loss over rows, no dropout.
+    double evaluate(const Rows& rows) {
+        double loss = 0;
         for (int64_t begin = 0; begin < rows.n; begin += capacity) {
             const int n = int(rows.n - begin < capacity ? rows.n - begin : capacity);
             gather(rows.data + begin, n);
             forward(batch, parameters.data, n, NoHook{});
             loss += batch_loss(options.loss, batch.output, batch.out_stride, targets(), n, 1.0f, nullptr);
-            sse += squared_error(batch.output, batch.out_stride, targets(), n, 1.0f, nullptr);
         }
-        if (r2) *r2 = r2_from(rows, sse);
         return loss / double(rows.n);
     }
 
-    double r2_from(const Rows& rows, double sse) const {
-        double tss = 0;
+    // R^2 on the training rows: the loss against that of the best constant. Under the Gaussian likelihood this is the
+    // generalised R^2 of Cox and Snell, so that a network that explains only the variance does not count as collapsed.
+    double training_r2(double loss) const {
+        double total_weight = 0, mean_variance = 0, constant_nll = 0;
         for (int o = 0; o < data.n_outputs; ++o) {
-            double w_sum = 0, sum_y = 0, sum_y2 = 0;
-            for (int64_t i = 0; i < rows.n; ++i) {
-                const double w = data.weight ? data.weight[rows.data[i]] : 1.0f;
-                const double value = data.y[int64_t(rows.data[i]) * data.n_outputs + o];
-                w_sum += w;
+            double sum_w = 0, sum_y = 0, sum_y2 = 0;
+            for (int64_t i = 0; i < train_rows.n; ++i) {
+                const double w = data.weight ? data.weight[train_rows.data[i]] : 1.0f;
+                const double value = data.y[int64_t(train_rows.data[i]) * data.n_outputs + o];
+                sum_w += w;
                 sum_y += w * value;
                 sum_y2 += w * value * value;
             }
-            if (w_sum > 0) tss += sum_y2 - sum_y * sum_y / w_sum;
+            const double variance = sum_w > 0 ? sum_y2 / sum_w - sum_y / sum_w * (sum_y / sum_w) : 0;
+            const double least = std::exp(-double(kLogVarianceLimit));
+            mean_variance += variance / data.n_outputs;
+            constant_nll += 0.5 * (std::log(variance > least ? variance : least) + 1) / data.n_outputs;
+            total_weight = sum_w;
         }
-        tss /= data.n_outputs;
-        return tss > 1e-9 * double(rows.n) ? 1.0 - sse / tss : 1.0;  // a constant target cannot collapse
+        if (mean_variance < 1e-9) return 1.0;  // a constant target cannot collapse
+        const double mean_loss = loss * double(train_rows.n) / total_weight;
+        return options.loss == Loss::gaussian_nll ? 1.0 - std::exp(2 * (mean_loss - constant_nll))
+                                                  : 1.0 - mean_loss / mean_variance;
     }
 
     void start(uint32_t attempt) {
@@ -229,7 +235,7 @@ struct Trainer {
 
     // True when training should stop; keeps the best weights.
     bool validate(int& waited) {
-        const double loss = evaluate(validation_rows, nullptr);
+        const double loss = evaluate(validation_rows);
         waited = loss < task.validation_loss - double(options.tolerance) ? 0 : waited + 1;
         if (loss < task.validation_loss) {
             task.validation_loss = loss;
@@ -255,8 +261,9 @@ struct Trainer {
         control.epochs_done.fetch_add(options.n_epochs - task.n_epochs_run, std::memory_order_relaxed);
         if (validation_rows.n > 0 && is_finite(task.validation_loss))
             copy(best_epoch.data, layout.size, parameters.data);
-        task.train_loss = evaluate(train_rows, &task.train_r2);
+        task.train_loss = evaluate(train_rows);
         if (!is_finite(task.train_loss)) return Outcome::not_finite;
+        task.train_r2 = training_r2(task.train_loss);
         return task.train_r2 < options.collapse_r2 ? Outcome::collapsed : Outcome::trained;
     }
 };

@@ -36,7 +36,7 @@ class Options:
     max_restarts : int
         How many starts with a non-finite loss or a collapsed network are replaced.
     collapse_r2 : float
-        A network with a training R^2 below this counts as collapsed.
+        A network with a training R^2 below this counts as collapsed; for the Gaussian loss, the generalised R^2.
     """
 
     loss: Loss = "squared_error"

@@ -247,13 +247,21 @@ def mean_loss(problem: Problem, layers: Layers, rows: npt.NDArray[np.uint32]) ->
     return loss_and_delta(problem.options.loss, heads, problem.y[rows], problem.weight[rows])[0]
 
 
-def training_r2(problem: Problem, layers: Layers) -> float:
-    rows = problem.train_rows
-    y, w = problem.y[rows], problem.weight[rows][:, None]
-    error = forward(layers, problem.X[rows])[-1][:, : y.shape[1]] - y
-    tss = float(np.sum(w * (y - np.average(y, axis=0, weights=w[:, 0])) ** 2)) / y.shape[1]
-    sse = float(np.sum(w * error**2)) / y.shape[1]
-    return 1 - sse / tss if tss > 1e-9 * len(rows) else 1.0
+def training_r2(problem: Problem, loss: float) -> float:
+    """R^2 on the training rows: the loss against that of the best constant.
+
+    Under the Gaussian likelihood this is the generalised R^2 of Cox and Snell, so that a network that explains only the
+    variance does not count as collapsed. A constant target cannot collapse.
+    """
+    y, w = problem.y[problem.train_rows], problem.weight[problem.train_rows]
+    variance = np.average((y - np.average(y, axis=0, weights=w)) ** 2, axis=0, weights=w)
+    if variance.mean() < 1e-9:
+        return 1.0
+    loss = loss / w.mean()
+    if problem.options.loss == "squared_error":
+        return float(1 - loss / variance.mean())
+    constant_nll = np.mean(0.5 * (np.log(np.maximum(variance, np.exp(-LOG_VARIANCE_LIMIT))) + 1))
+    return float(1 - np.exp(2 * (loss - constant_nll)))
 
 
 def run_attempt(problem: Problem, layers: Layers, attempt: int) -> tuple[Layers, list[float], float]:
@@ -296,7 +304,7 @@ def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -
         loss = mean_loss(problem, layers, problem.train_rows)
         if not (math.isfinite(curve[-1]) and math.isfinite(loss)):
             continue
-        r2 = training_r2(problem, layers)
+        r2 = training_r2(problem, loss)
         collapsed = r2 < o.collapse_r2
         good += not collapsed
         if kept is None or (collapsed, loss) < (kept.collapsed, kept.train_loss):

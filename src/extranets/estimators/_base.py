@@ -75,7 +75,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         out = np.empty((len(self.ensemble_), X.shape[0], n_outputs))
         for rows in blocks(X.shape[0]):
             heads = engine.forward(self.ensemble_, self._x_scaling.apply(X[rows]), n_threads=thread_count(self.n_jobs))
-            out[:, rows] = heads[:, :, :n_outputs] * self._y_scaling.scale + self._y_scaling.centre
+            out[:, rows] = self._y_scaling.undo(heads[:, :, :n_outputs])
         return out[:, :, 0] if self._y_is_vector else out
 
     # -- predictive distribution ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         learned = np.empty(shape) if self.ensemble_.members.architecture.learns_noise else None
         for rows in blocks(shape[0]):
             block_mean, spread[rows], noise = moments(self._x_scaling.apply(X[rows]))
-            mean[rows] = block_mean * self._y_scaling.scale + self._y_scaling.centre
+            mean[rows] = self._y_scaling.undo(block_mean)
             if learned is not None:
                 learned[rows] = noise
         return mean, spread, self._noise[None, :] if learned is None else learned

@@ -17,7 +17,11 @@ BLOCK_ROWS = 65_536  # rows that are converted at a time, so that predicting nee
 
 @dataclass(frozen=True)
 class Scaling:
-    """Centre and scale of every column; constant columns get scale 1, so that they become zero."""
+    """Centre and scale of every column.
+
+    A column that is constant in training has scale 0: as a feature it is always zero, whatever it holds later (no network
+    has learned what to make of it), and as a target it is predicted without error.
+    """
 
     centre: Array
     scale: Array
@@ -33,14 +37,19 @@ class Scaling:
         scale = np.sqrt(variance / weight.sum())
         # A column of equal large numbers has a tiny deviation from rounding alone.
         constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)
-        return cls(centre, np.where(constant, 1.0, scale))
+        return cls(centre, np.where(constant, 0.0, scale))
 
     def apply(self, values: Any) -> npt.NDArray[np.float32]:
         """Shape: values ``(n, k)``, dense or sparse -> ``(n, k)`` float32."""
         out = np.empty(values.shape, dtype=np.float32)
+        factor = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
         for rows in blocks(len(out)):
-            out[rows] = (dense(values[rows]) - self.centre) / self.scale
+            out[rows] = (dense(values[rows]) - self.centre) * factor
         return out
+
+    def undo(self, values: npt.NDArray[np.floating]) -> Array:
+        """Back to the user's units. Shape: ``(..., k)``."""
+        return values * self.scale + self.centre
 
 
 def blocks(n: int) -> Iterator[slice]:

@@ -17,13 +17,13 @@ def check_training_table(
 ) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out."""
     _refuse_text(X)
+    _refuse_non_finite_target(y)
     X, y = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
         ensure_all_finite=False, ensure_min_samples=2,
     )  # fmt: skip
     _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     y = np.asarray(y, dtype=np.float64)
-    _refuse_non_finite(y, "y", None)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     used = weight > 0
     if not used.all():
@@ -78,6 +78,16 @@ def _holds_numbers(column: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def _refuse_non_finite_target(y: Any) -> None:
+    """Before scikit-learn's own check, which does not name the row. Whatever is no table of numbers is left to that check."""
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        return
+    if values.ndim in (1, 2):
+        _refuse_non_finite(values, "y", None)
 
 
 def _refuse_non_finite(values: Any, name: str, columns: npt.NDArray[np.object_] | None) -> None:

@@ -69,7 +69,7 @@ class ExtraNetsRegressor(NetsRegressor):
         Starts per network, of which the one with the smallest training loss is kept.
     max_restarts : int, default=5
         How many starts of a network may be replaced because their loss overflowed or the network collapsed.
-    collapse_r2 : float, default=0.01
+    collapse_r2 : float, default=1e-4
         A network counts as collapsed when its training R^2 is below this (its units have died and it predicts a constant).
     null_members : {"redraw", "drop"}, default="redraw"
         What to do with a mask that empties a hidden layer. Dropped members are counted in ``n_null_``.
@@ -173,7 +173,7 @@ class ExtraNetsRegressor(NetsRegressor):
         tol: float = 1e-4,
         n_restarts: int = 1,
         max_restarts: int = 5,
-        collapse_r2: float = 0.01,
+        collapse_r2: float = 1e-4,
         null_members: Literal["redraw", "drop"] = "redraw",
         noise: Literal["cv", "holdout", "train"] = "cv",
         n_folds: int = 5,
