@@ -134,7 +134,7 @@ def _memory_row(problem: Problem, sizes: Sizes) -> Row:
     if not PROCESS_STATUS.exists():
         return {**row, "value": "needs Linux"}
     used = _memory_in_new_process(problem)
-    return {**row, "value": used, "unit": "MB", **target(used, sizes.target(200), Stopwatch(sizes.tries), at_least=False)}
+    return {**row, "value": used, "unit": "MB", **target(used, sizes.target(200), at_least=False)}
 
 
 def _memory_in_new_process(problem: Problem) -> float:

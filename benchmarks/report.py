@@ -28,12 +28,15 @@ class Section:
         return {"title": self.title, "rows": self.rows, "notes": self.notes}
 
 
-def target(value: float, limit: float | None, watch: Stopwatch, *, at_least: bool = True) -> Row:
-    """The columns that compare a figure with its target (empty where there is none) and say how quiet it was."""
-    quiet = {"others": watch.others, "discarded": watch.discarded}
-    if limit is None:
-        return {"target": None, "met": None, **quiet}
-    return {"target": limit, "met": watch.verdict(value >= limit if at_least else value <= limit), **quiet}
+def target(value: float, limit: float | None, watch: Stopwatch | None = None, *, at_least: bool = True) -> Row:
+    """The columns that compare a figure with its target, and say how quiet it was if it is a time."""
+    row: Row = {"target": limit, "met": None}
+    if limit is not None:
+        row["met"] = value >= limit if at_least else value <= limit
+    if watch is None:
+        return row
+    met = None if limit is None else watch.verdict(row["met"])
+    return {**row, "met": met, "others": watch.others, "discarded": watch.discarded}
 
 
 def _text(value: Any, spec: str) -> str:

@@ -35,8 +35,16 @@ def test_native_words_are_the_same(variant, n):
 
 
 def test_every_part_of_the_key_changes_the_stream():
-    base = dict(seed=1, members=2, purpose=Purpose.INIT, n=8, attempt=0, part=0)
-    changes = [{}, {"seed": 2}, {"seed": 1 + (1 << 32)}, {"members": 3}, {"purpose": Purpose.MASK}, {"attempt": 1}, {"part": 1}]
+    base = {"seed": 1, "members": 2, "purpose": Purpose.INIT, "n": 8, "attempt": 0, "part": 0}
+    changes = [
+        {},
+        {"seed": 2},
+        {"seed": 1 + (1 << 32)},
+        {"members": 3},
+        {"purpose": Purpose.MASK},
+        {"attempt": 1},
+        {"part": 1},
+    ]
     drawn = {words(**{**base, **change}).tobytes() for change in changes}
     assert len(drawn) == len(changes)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import joblib
 
-from extranets.engine import _native
+import extranets.engine._native as _native
 
 
 def build_info() -> dict[str, Any]:

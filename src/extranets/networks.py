@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ class Architecture:
     def layer_sizes(self, widths: npt.ArrayLike) -> list[tuple[int, int]]:
         """``(inputs, outputs)`` of each layer of a member that kept ``widths`` units."""
         sizes = [self.n_inputs, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
-        return list(zip(sizes[:-1], sizes[1:], strict=True))
+        return list(itertools.pairwise(sizes))
 
     def n_parameters(self, widths: npt.ArrayLike) -> int:
         return sum(n_in * n_out + n_out for n_in, n_out in self.layer_sizes(widths))

@@ -155,11 +155,11 @@ def test_random_state_as_in_scikit_learn(process):
 
 @pytest.mark.parametrize("process", PROCESSES)
 def test_integer_seed_leaves_the_global_stream_alone(process):
-    np.random.seed(3)
-    wanted = np.random.normal()
-    np.random.seed(3)
+    np.random.seed(3)  # noqa: NPY002
+    wanted = np.random.normal()  # noqa: NPY002
+    np.random.seed(3)  # noqa: NPY002
     process(50, random_state=0)
-    assert np.random.normal() == wanted
+    assert np.random.normal() == wanted  # noqa: NPY002
 
 
 def test_split_takes_first_rows_for_training():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -32,7 +33,7 @@ def test_progress_rises_to_the_end_and_runs_on_the_calling_thread():
     train(MEMBERS, X, Y, Options(n_epochs=10_000), 1, n_threads=2, progress=note)
     assert threads == {threading.get_ident()}
     assert len(seen) > 3
-    assert all(0 <= a <= b <= 1 for a, b in zip(seen[:-1], seen[1:], strict=True))
+    assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(seen))
     assert seen[-1] > 0.3
 
 
@@ -66,7 +67,9 @@ INTERRUPTED_FIT = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_stops_a_fit_within_a_second_and_leaves_it_unfitted():
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(INTERRUPTED_FIT)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED_FIT)], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout.readline() == "started\n"
     time.sleep(1.0)
     sent = time.time()
@@ -97,7 +100,11 @@ def test_training_works_after_fork():
 def test_environment_variable_forces_a_variant(name):
     code = "import extranets; print(extranets.build_info()['variant'])"
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "EXTRANETS_VARIANT": name}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={**os.environ, "EXTRANETS_VARIANT": name},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.strip() == name
 

@@ -35,7 +35,9 @@ def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=2
     count_rows = None if counts is None else np.arange(len(members))
     trained = train(members, X, y, options, SEED, sample_weight=weight, counts=counts, count_rows=count_rows)
     for i, member in enumerate(members.ids):
-        problem = reference.make_problem(X, y, options, SEED, int(member), weight, None if counts is None else counts[i])
+        problem = reference.make_problem(
+            X, y, options, SEED, int(member), weight, None if counts is None else counts[i]
+        )
         expected = reference.train(problem, members.architecture, members.widths[i])
         np.testing.assert_allclose(
             trained.ensemble[i : i + 1].parameters, reference.flatten(expected.layers), atol=atol, rtol=1e-3

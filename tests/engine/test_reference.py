@@ -33,7 +33,9 @@ def test_gradient_matches_central_differences(hidden, loss):
         for sign in (1, -1):
             moved = flat.copy()
             moved[i] += sign * step
-            values.append(reference.loss_gradient(reference.unflatten(moved, architecture, hidden), X, y, weight, loss)[0])
+            values.append(
+                reference.loss_gradient(reference.unflatten(moved, architecture, hidden), X, y, weight, loss)[0]
+            )
         numeric[i] = (values[0] - values[1]) / (2 * step)
     # The error of a central difference is of the order step^2 + rounding / step, here below 1e-8.
     np.testing.assert_allclose(reference.flatten(gradient), numeric, atol=2e-8)
@@ -67,7 +69,7 @@ def test_initial_weights_are_glorot_uniform():
 def test_trajectory_matches_pytorch(schedule):
     """Adam with decoupled decay and a schedule, five epochs, same start and same batches."""
     torch = pytest.importorskip("torch", reason="PyTorch is an oracle for the reference; install it to run this test")
-    architecture, layers, X, y, _ = small_problem((6, 4), "squared_error", n=32)
+    _architecture, layers, X, y, _ = small_problem((6, 4), "squared_error", n=32)
     options = Options(n_epochs=5, batch_size=8, learning_rate=0.02, schedule=schedule, weight_decay=0.1)
     net = [(torch.tensor(w, requires_grad=True), torch.tensor(b, requires_grad=True)) for w, b in layers]
     groups = [

@@ -12,7 +12,9 @@ from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from extranets import ExtraNetsRegressor
+from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
+from extranets.estimators._held_out import hold_out
 
 
 def quick(**changes):
@@ -50,7 +52,9 @@ def test_components_follow_the_construction(table, interval):
         "calibrated": a * members.var(axis=0, ddof=1),
     }[interval]
     np.testing.assert_allclose(parts.epistemic, expected, rtol=1e-4)
-    np.testing.assert_allclose(parts.aleatoric, (b if interval == "calibrated" else 1.0) * model.noise_variance_, rtol=1e-12)
+    np.testing.assert_allclose(
+        parts.aleatoric, (b if interval == "calibrated" else 1.0) * model.noise_variance_, rtol=1e-12
+    )
     np.testing.assert_allclose(model.predict_var(X_test), parts.epistemic + parts.aleatoric)
     np.testing.assert_allclose(model.predict(X_test, return_std=True)[1] ** 2, parts.total)
 
@@ -175,11 +179,8 @@ def test_estimate_noise_is_the_mean_squared_residual(table):
 
 
 def test_holdout_rows_are_not_trained_on(table):
-    """With one tenth held out, spoiling the targets of held-out rows changes the noise but not the networks."""
-    X_train, y_train, X_test, _ = table
-    from extranets._random import draw_seed
-    from extranets.estimators._held_out import hold_out
-
+    """The noise is the mean squared residual of exactly the held-out rows, and larger than that of the others."""
+    X_train, y_train, *_ = table
     model = quick(noise="holdout", interval="paper").fit(X_train, y_train)
     held = hold_out(300, 0.2, draw_seed(0)).fold_of_row == 0
     assert held.sum() == 60
@@ -196,7 +197,15 @@ def test_results_do_not_depend_on_threads(table):
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("changes", [{}, {"noise": "holdout"}, {"loss": "gaussian_nll"}, {"null_members": "drop", "keep_prob": 0.3, "hidden_layer_sizes": (3,)}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"noise": "holdout"},
+        {"loss": "gaussian_nll"},
+        {"null_members": "drop", "keep_prob": 0.3, "hidden_layer_sizes": (3,)},
+    ],
+)
 def test_warm_start_equals_a_fresh_fit(table, changes):
     X_train, y_train, X_test, _ = table
     grown = quick(n_estimators=12, warm_start=True, **changes).fit(X_train, y_train)
@@ -222,14 +231,18 @@ def test_auto_epochs():
 
 
 def test_early_stopping_stops_and_reports(table):
-    model = quick(early_stopping=True, n_iter_no_change=2, max_iter=500, learning_rate_schedule="constant").fit(*table[:2])
+    model = quick(early_stopping=True, n_iter_no_change=2, max_iter=500, learning_rate_schedule="constant").fit(
+        *table[:2]
+    )
     assert model.n_iter_ < 500
     assert model.loss_curve_.shape == (8, 500) and np.isnan(model.loss_curve_[:, -1]).all()
 
 
 def test_collapsed_networks_are_restarted_and_reported():
     X_train, y_train, X_test, y_test = nonlinear_process(600, random_state=0).split(500)
-    narrow = quick(hidden_layer_sizes=(3, 2), n_estimators=30, max_restarts=20, collapse_r2=0.2, max_iter=80, noise="holdout")
+    narrow = quick(
+        hidden_layer_sizes=(3, 2), n_estimators=30, max_restarts=20, collapse_r2=0.2, max_iter=80, noise="holdout"
+    )
     model = narrow.fit(X_train, y_train)
     assert model.restarts_.shape == (30,) and model.restarts_.sum() > 0
     spread = model.predict_members(X_test).std(axis=1)
@@ -239,7 +252,9 @@ def test_collapsed_networks_are_restarted_and_reported():
 def test_hopeless_collapse_is_a_warning():
     X = np.random.default_rng(0).normal(size=(500, 1))
     y = np.random.default_rng(1).normal(size=500)
-    with pytest.warns(ConvergenceWarning, match=r"networks still had a training R\^2 below collapse_r2=0.5 after 1 restarts"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"networks still had a training R\^2 below collapse_r2=0.5 after 1 restarts"
+    ):
         quick(collapse_r2=0.5, max_restarts=1, max_iter=2).fit(X, y)
 
 
@@ -271,7 +286,12 @@ def test_frames_and_sparse_matrices_give_the_same_answer(table):
     X_train, y_train, X_test, _ = table
     names = list("abcde")
     expected = quick().fit(X_train, y_train).predict_interval(X_test)
-    for make in (lambda a: pd.DataFrame(a, columns=names), lambda a: pl.DataFrame(a, schema=names), sparse.csr_matrix, sparse.csc_array):
+    for make in (
+        lambda a: pd.DataFrame(a, columns=names),
+        lambda a: pl.DataFrame(a, schema=names),
+        sparse.csr_matrix,
+        sparse.csc_array,
+    ):
         np.testing.assert_array_equal(quick().fit(make(X_train), y_train).predict_interval(make(X_test)), expected)
 
 
@@ -285,13 +305,20 @@ def test_interval_as_frame(table):
     np.testing.assert_array_equal(out[["lower_90", "upper_90"]], model.predict_interval(frame, 0.9))
     assert isinstance(model.predict_interval(pl.DataFrame(X_test, schema=list("abcde")), as_frame=True), pl.DataFrame)
     both = quick().fit(X_train, np.stack([y_train, y_train], axis=1)).predict_interval(X_test, as_frame=True)
-    assert list(both.columns) == ["prediction_0", "lower_90_0", "upper_90_0", "prediction_1", "lower_90_1", "upper_90_1"]
+    assert list(both.columns) == [
+        "prediction_0",
+        "lower_90_0",
+        "upper_90_0",
+        "prediction_1",
+        "lower_90_1",
+        "upper_90_1",
+    ]
 
 
 def test_unknown_features_are_named(table):
     X_train, y_train, X_test, _ = table
     model = quick().fit(pd.DataFrame(X_train, columns=list("abcde")), y_train)
-    with pytest.raises(ValueError, match="(?s)unseen at fit time.*z"):
+    with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*z"):
         model.predict(pd.DataFrame(X_test, columns=list("abcdz")))
 
 
@@ -309,7 +336,11 @@ def with_value(value, row=3, column=2):
     [
         (with_value(np.nan), np.arange(10.0), r"X contains NaN \(row 3, column 2\)"),
         (with_value(-np.inf), np.arange(10.0), r"X contains infinity \(row 3, column 2\)"),
-        (pd.DataFrame(with_value(np.nan), columns=list("abcd")), np.arange(10.0), r"X contains NaN \(row 3, column 'c'\)"),
+        (
+            pd.DataFrame(with_value(np.nan), columns=list("abcd")),
+            np.arange(10.0),
+            r"X contains NaN \(row 3, column 'c'\)",
+        ),
         (sparse.csr_matrix(with_value(np.nan)), np.arange(10.0), r"X contains NaN \(row 3, column 2\)"),
         (with_value(0), np.array([*range(9), np.nan]), r"y contains NaN \(row 9\)"),
         (with_value(0), np.arange(9.0), "inconsistent numbers of samples"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from extranets.engine import _native
+import extranets.engine._native as _native
 from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained
 from extranets.networks import Ensemble, Members
 
@@ -181,7 +181,9 @@ class Moments:
         return mean, variance, noise
 
 
-def jacobian(ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1) -> npt.NDArray[np.float32]:
+def jacobian(
+    ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1
+) -> npt.NDArray[np.float32]:
     """Gradient of one head of one member with respect to its parameters.
 
     Shape: X ``(n, n_inputs)`` -> ``(n, n_parameters)``; call it block by block when that is large.

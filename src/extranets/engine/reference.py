@@ -23,7 +23,9 @@ Layers = list[tuple[Array, Array]]  # (weights (inputs, outputs), biases (output
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-def initial_layers(architecture: Architecture, widths: npt.ArrayLike, seed: int, member: int, attempt: int = 0) -> Layers:
+def initial_layers(
+    architecture: Architecture, widths: npt.ArrayLike, seed: int, member: int, attempt: int = 0
+) -> Layers:
     """Glorot-uniform weights from the member's own stream, zero biases."""
     sizes = architecture.layer_sizes(widths)
     n_weights = sum(n_in * n_out for n_in, n_out in sizes)
@@ -224,7 +226,9 @@ def make_problem(
     return Problem(X, y, weight, options, seed, member, rows[n_validation:], rows[:n_validation])
 
 
-def training_step(problem: Problem, layers: Layers, adam: Adam, rows: Array, attempt: int, step: int, n_steps: int) -> float:
+def training_step(
+    problem: Problem, layers: Layers, adam: Adam, rows: npt.NDArray[np.uint32], attempt: int, step: int, n_steps: int
+) -> float:
     """One mini-batch: forward, loss, backward, Adam. Returns the batch's mean loss."""
     o = problem.options
     factors = None

@@ -62,8 +62,13 @@ class Plan:
             if first < last:  # a fold may have lost all its members to null masks
                 rows = np.flatnonzero(self.fold_of_row == fold)
                 parts.append(errors_on(ensemble[first:last], sample, rows, n_threads))
-        arrays = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:4]]
-        return HeldOut(*arrays, n_members=round(float(np.mean([part.n_members for part in parts]))))
+        return HeldOut(
+            residual=np.concatenate([part.residual for part in parts]),
+            spread=np.concatenate([part.spread for part in parts]),
+            noise=np.concatenate([part.noise for part in parts]),
+            weight=np.concatenate([part.weight for part in parts]),
+            n_members=round(float(np.mean([part.n_members for part in parts]))),
+        )
 
 
 def cross_validation(n_rows: int, n_folds: int, n_estimators: int, seed: int) -> Plan:

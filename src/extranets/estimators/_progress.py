@@ -26,13 +26,15 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 class ProgressLine:
-    """``Training 70 networks  [######....]  62 %  0:03 left``, redrawn in place."""
+    """``Training 70 networks  [######....]  62 %  0:03 left``, redrawn in place on a terminal."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.begin = time.monotonic()
 
     def __call__(self, done: float) -> None:
+        if not sys.stderr.isatty():  # a log file gets the last line only
+            return
         spent = time.monotonic() - self.begin
         left = f"{_clock(spent / done * (1 - done))} left" if done > 0.01 else ""
         bar = "#" * round(30 * done)

@@ -82,11 +82,10 @@ def _holds_numbers(column: Any) -> bool:
 
 def _refuse_non_finite_target(y: Any) -> None:
     """Before scikit-learn's own check, which does not name the row. Whatever is no table of numbers is left to that check."""
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        return
-    if values.ndim in (1, 2):
+    values = np.asarray(y)
+    if values.dtype.kind == "O" and _holds_numbers(values):
+        values = values.astype(np.float64)
+    if values.dtype.kind == "f" and values.ndim in (1, 2):
         _refuse_non_finite(values, "y", None)
 
 

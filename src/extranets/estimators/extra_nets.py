@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -118,6 +119,14 @@ class ExtraNetsRegressor(NetsRegressor):
     >>> bool(((lower <= y_test) & (y_test <= upper)).mean() > 0.8)
     True
     """
+
+    restarts_: npt.NDArray[np.int32]
+    loss_curve_: npt.NDArray[np.float32]
+    n_null_: int
+    n_iter_: int
+    calibration_: Array
+    noise_variance_: float | Array | None
+    _seed: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 1 << FOLD_BITS, closed="left")],
@@ -284,20 +293,23 @@ class ExtraNetsRegressor(NetsRegressor):
 
     def _hidden(self) -> tuple[int, ...]:
         sizes = self.hidden_layer_sizes
-        return (sizes,) if isinstance(sizes, Integral) else tuple(sizes)  # type: ignore[arg-type, return-value]
+        return (sizes,) if isinstance(sizes, Integral) else tuple(sizes)  # type: ignore[arg-type]
 
     def _goes_on(self) -> bool:
         """True to grow the ensemble of an earlier fit; otherwise forget that, so that a failed fit leaves no fitted estimator."""
         if self.warm_start and hasattr(self, "ensemble_"):
             return True
-        vars(self).pop("ensemble_", None)
+        if hasattr(self, "ensemble_"):
+            del self.ensemble_
         return False
 
     def _check_growth(self, n_outputs: int) -> None:
         have = len(self.ensemble_) + self.n_null_
         architecture = self.ensemble_.members.architecture
         if (architecture.hidden, architecture.n_outputs) != (self._hidden(), n_outputs):
-            raise ValueError("warm_start=True cannot change hidden_layer_sizes or the number of outputs; fit a new estimator.")
+            raise ValueError(
+                "warm_start=True cannot change hidden_layer_sizes or the number of outputs; fit a new estimator."
+            )
         if self.n_estimators < have:
             raise ValueError(f"n_estimators={self.n_estimators} must be at least {have} when warm_start=True.")
 
@@ -411,6 +423,6 @@ class ExtraNetsRegressor(NetsRegressor):
         self._noise, self._factors = variance, factors
         in_units = variance * self._y_scaling.scale**2
         self.calibration_ = factors[:, 0] if self._y_is_vector else factors
-        self.noise_variance_: float | Array | None = None
+        self.noise_variance_ = None
         if self.loss == "squared_error":
             self.noise_variance_ = float(in_units[0]) if self._y_is_vector else in_units

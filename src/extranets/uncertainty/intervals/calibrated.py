@@ -30,7 +30,8 @@ def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
     """
     spread = unbiased(held.spread, held.n_members)
     columns = [
-        _fit_one(held.residual[:, o] ** 2, spread[:, o], noise[:, o], held.weight) for o in range(held.residual.shape[1])
+        _fit_one(held.residual[:, o] ** 2, spread[:, o], noise[:, o], held.weight)
+        for o in range(held.residual.shape[1])
     ]
     factors = np.array(columns).T
     factors[0] = np.maximum(factors[0] - (1 / held.n_members - 1 / n_members), 0.0)

@@ -1,0 +1,42 @@
+# One virtual environment for every target; nothing needs root. `make PYTHON=python3.12 demo` chooses another Python.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test test-all bench lint format clean help
+
+help:  ## Show this list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.installed-report  ## Fit extra-nets on simulated data, print coverage, write demo.png.
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-dev  ## Fast tests, doctests and the README's code.
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(VENV)/.installed-dev  ## All tests, the long statistical ones included.
+	$(BIN)/python -m pytest -n auto
+
+bench: $(VENV)/.installed-bench  ## Speed against scikit-learn, PyTorch and JAX, side by side.
+	$(BIN)/python -m benchmarks.speed
+
+lint: $(VENV)/.installed-dev  ## ruff and mypy.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev  ## Let ruff format the code.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove the environment and all that was built.
+	rm -rf $(VENV) build dist demo.png
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# Editable: Python files are used as they are; the engine is compiled again when a native file changes.
+$(VENV)/.installed-%: $(NATIVE) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
