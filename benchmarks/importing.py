@@ -41,7 +41,7 @@ def _times() -> tuple[float, float]:
 def imports(sizes: Sizes, progress: Callable[[str], object]) -> Section:
     progress("Import")
     _times()  # fills the file cache
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     samples = [watch.quietly(_times) for _ in range(sizes.imports)]
     baseline = median(first for first, _ in samples)
     both = median(first + second for first, second in samples)

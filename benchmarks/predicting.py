@@ -88,7 +88,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
 
     theirs, rows = _torch_moments(ensemble), torch.from_numpy(X)
     trial = rows[:TRIAL_ROWS]
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     theirs(trial, TORCH_CHUNKS[0])
     trials = watch.best({chunk: partial(theirs, trial, chunk) for chunk in TORCH_CHUNKS}, 3)
     chunk = min(trials, key=trials.__getitem__)
@@ -110,7 +110,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
 
 def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
     ours = Moments(ensemble, n_threads=THREADS)
-    taken = Stopwatch(sizes.tries).best({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
+    taken = Stopwatch(sizes.patience).best({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
     section.rows += [
         {"what": "ours", "value": taken, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},
         {"what": "PyTorch, batched baddbmm", "value": NOT_INSTALLED},

@@ -18,7 +18,7 @@ class Sizes:
     peer_repeats: int | None  # None: as many as each peer asks for
     peak_seconds: float
     imports: int
-    tries: int  # of each measurement while other processes are busy
+    patience: float  # seconds per figure to spend on waiting for other processes
     targets: bool
 
     def target(self, value: float) -> float | None:
@@ -36,7 +36,7 @@ FULL = Sizes(
     peer_repeats=None,
     peak_seconds=0.3,
     imports=7,
-    tries=6,
+    patience=60.0,
     targets=True,
 )
 
@@ -50,6 +50,6 @@ QUICK = Sizes(
     peer_repeats=1,
     peak_seconds=0.01,
     imports=1,
-    tries=1,
+    patience=0.0,
     targets=False,
 )

@@ -27,7 +27,7 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
 FILE_WIDTH = 150
 QUIET_NOTE = (
     f"others' CPU: largest share that other processes took during a measurement that was kept; above {QUIET:.0%} a "
-    "measurement is repeated, ours and peers' alike, and where no try was quiet no target is judged."
+    "measurement is repeated, ours and peers' alike, and where that does not help no target is judged."
 )
 REFRESHES = 2  # of the progress line per second: it must not take time from what is measured
 

@@ -21,7 +21,6 @@ from benchmarks.machine import usable_cpus
 
 QUIET = 0.05  # largest share of the CPUs that other processes may take
 PAUSE = 0.1  # seconds after which idle worker threads of the previous library have stopped spinning
-PATIENCE = 20.0  # seconds to wait for a quiet moment before each measurement
 STAT = Path("/proc/stat")
 TICK = 0.01  # seconds, the resolution of that file
 
@@ -69,7 +68,7 @@ def _best_of_two(run: Run) -> float:
 class Stopwatch:
     """Measures one figure, and knows how disturbed the measurements were that it kept."""
 
-    tries: int
+    patience: float  # seconds to spend on waiting and on measurements that are repeated, for all of the figure
     others: float = 0.0
     discarded: int = 0
 
@@ -78,20 +77,22 @@ class Stopwatch:
         return self.others > QUIET
 
     def quietly(self, measure: Callable[[], Value]) -> Value:
-        """The value of the first quiet measurement; of the least disturbed one if none of ``tries`` was quiet."""
+        """The value of the first quiet measurement; of the least disturbed one if patience ends before."""
         attempts: list[tuple[float, Value]] = []
-        while len(attempts) < self.tries and (not attempts or attempts[-1][0] > QUIET):
+        while not attempts or (attempts[-1][0] > QUIET and self.patience > 0):
             self._wait()
+            begin = time.perf_counter()
             attempts.append(_with_others(measure))
+            if attempts[-1][0] > QUIET:
+                self.patience -= time.perf_counter() - begin
         others, value = min(attempts, key=lambda attempt: attempt[0])
         self.others = max(self.others, others)
         self.discarded += len(attempts) - 1
         return value
 
     def _wait(self) -> None:
-        end = time.perf_counter() + (PATIENCE if self.tries > 1 else 0)
-        while _with_others(lambda: time.sleep(PAUSE))[0] > QUIET and time.perf_counter() < end:
-            pass
+        while _with_others(lambda: time.sleep(PAUSE))[0] > QUIET and self.patience > 0:
+            self.patience -= PAUSE
 
     def median(self, run: Run, repeats: int = 1) -> float:
         return self.quietly(lambda: median(seconds(run) for _ in range(repeats)))
@@ -111,7 +112,7 @@ class Stopwatch:
         return median(our_times), median(peer_times)
 
     def best(self, runs: dict[Key, Run], repeats: int) -> dict[Key, float]:
-        """Shortest of twice ``repeats`` times of each run. The runs take turns, so that a slow spell meets all of them."""
+        """Shortest of twice ``repeats`` times of each run; they take turns, so that a slow spell meets all."""
         shortest = {key: float("inf") for key in runs}
         for _ in range(repeats):
             for key, run in runs.items():

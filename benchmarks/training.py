@@ -70,7 +70,7 @@ def _beside(peer: Peer, sizes: Sizes) -> Row:
         return {"peer": peer.name, "seconds": NOT_INSTALLED}
     prepared = peer.prepare(sizes.fit)
     repeats = sizes.peer_repeats or peer.repeats
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     ours, theirs = watch.interleaved(sizes.fit.train, prepared.run, repeats, sizes.repeats)
     theirs *= prepared.scale
     limit = None if peer.target is None else sizes.target(peer.target)
@@ -112,7 +112,7 @@ def peak(sizes: Sizes, progress: Progress) -> Section:
 
 def _share_of_peak(problem: Problem, rounds: int, runs: int, sizes: Sizes, limit: float) -> Row:
     problem.train()
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     peaks, times = [], []
     for _ in range(rounds):
         peaks.append(watch.quietly(lambda: peak_per_core(sizes.peak_seconds)))
@@ -146,7 +146,7 @@ def scaling(sizes: Sizes, progress: Progress) -> Section:
 
 def _threads(sizes: Sizes) -> list[Row]:
     counts = (1, THREADS)
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     best = watch.best({n: partial(sizes.fit.train, n) for n in counts}, sizes.repeats)
     rows: list[Row] = [{"what": "threads", "size": n, "seconds": best[n], "value": best[1] / best[n]} for n in counts]
     rows[-1].update(target(rows[-1]["value"], sizes.target(1.85), watch))
@@ -158,7 +158,7 @@ def _growth(sizes: Sizes, attribute: str) -> list[Row]:
     problems = {smallest * k: replace(sizes.fit, **{attribute: smallest * k}) for k in (1, 2, 4)}
     for problem in problems.values():
         problem.train()
-    watch = Stopwatch(sizes.tries)
+    watch = Stopwatch(sizes.patience)
     best = watch.best({size: problem.train for size, problem in problems.items()}, sizes.repeats)
     rows: list[Row] = []
     for size, taken in best.items():

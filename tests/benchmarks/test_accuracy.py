@@ -1,0 +1,65 @@
+"""Statistical checks against figures that were found independently of this code. Long: run by make test-all."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import LONG_SETTING, PAPER_SETTING, PROTOTYPE, simulated_coverage, standard_error, uci_rmse
+
+needs_data = pytest.mark.skipif(not os.environ.get("EXTRANETS_DATA"), reason="EXTRANETS_DATA is not set")
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROTOTYPE)
+def test_rmse_agrees_with_the_prototype(name):
+    """Mean over all splits, within two standard errors of the split-to-split variation, for both settings."""
+    for settings, expected in zip((PAPER_SETTING, LONG_SETTING), PROTOTYPE[name], strict=True):
+        rmse = uci_rmse(name, settings)
+        rounding = 0.5 * 10.0 ** -len(str(expected).split(".")[1])
+        assert abs(rmse.mean() - expected) < 2 * standard_error(rmse) + rounding
+
+
+@needs_data
+def test_rmse_agrees_with_the_prototype_on_a_small_set():
+    """The quick version of the above: ten splits of boston."""
+    rmse = uci_rmse("boston", PAPER_SETTING, n_splits=10)
+    assert abs(rmse.mean() - PROTOTYPE["boston"][0]) < 2 * standard_error(rmse)
+
+
+# Coverage at 99, 95 and 90 % on the nonlinear process, found by an independent prototype over 40 to 60 data sets.
+NONLINEAR = {"train": (0.983, 0.960, 0.928), "holdout": (0.985, 0.960, 0.927)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", NONLINEAR)
+def test_coverage_on_the_nonlinear_process(noise):
+    """Both figures are means over about 40 data sets, so their difference has about sqrt(2) times our standard error."""
+    coverage, _ = simulated_coverage("nonlinear", {"noise": noise, "interval": "paper"}, 40)
+    error = np.sqrt(2) * standard_error(coverage)
+    assert (np.abs(coverage.mean(axis=0) - NONLINEAR[noise]) < 2 * error).all()
+
+
+# The paper's Table 1, linear process, extra-nets, p = .995, T = 70: one data set with 300 test rows, two decimals.
+LINEAR = (0.99, 0.96, 0.90)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["train", "holdout", "cv"])
+def test_coverage_on_the_linear_process(noise):
+    """The paper's single data set has the binomial standard error of 300 rows; tolerance two of it, plus its rounding."""
+    coverage, _ = simulated_coverage("linear", {"noise": noise, "interval": "paper"}, 40)
+    printed = np.array(LINEAR)
+    error = np.sqrt(printed * (1 - printed) / 300 + standard_error(coverage) ** 2)
+    assert (np.abs(coverage.mean(axis=0) - printed) < 2 * error + 0.005).all()
+
+
+@pytest.mark.slow
+def test_default_intervals_cover_at_their_level():
+    """Default estimator, 40 data sets of 1200 + 300 rows: mean coverage within 1.5 points of nominal and two standard errors."""
+    coverage, _ = simulated_coverage("linear", {}, 40)
+    slack = 0.015 + 2 * standard_error(coverage)
+    assert (np.abs(coverage.mean(axis=0) - [0.99, 0.95, 0.90]) < slack).all()
