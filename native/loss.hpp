@@ -20,37 +20,63 @@ struct Targets {
     int n_outputs;
 };
 
-// Sum over rows of weight * mean over outputs of the loss. Writes d(sum * factor)/d(head) when delta is not null.
-static inline double squared_error(const float* heads, int stride, const Targets& t, int n_rows, float factor, float* delta) {
+// All three: sum over rows of weight * mean over outputs of the loss, from heads of shape (rows, n_heads); with delta not null
+// also d(sum * factor)/d(head), of the same shape.
+
+// One output, the usual case: rows in whole vectors.
+static inline double squared_error_vector(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
+    const Vec slope = splat(2.0f * factor), minus = splat(-1.0f);
+    Vec sums = zero();
+    const auto rows = [&](Vec head, Vec y, Vec weight) {
+        const Vec error = fma(y, minus, head), weighted = mul(weight, error);
+        sums = fma(weighted, error, sums);
+        return mul(slope, weighted);
+    };
+    int r = 0;
+    for (; r + kLanes <= n_rows; r += kLanes) {
+        const Vec gradient = rows(load(heads + r), load(t.y + r), load(t.weight + r));
+        if (delta) store(delta + r, gradient);
+    }
+    if (const int left = n_rows - r) {
+        float last[kLanes];
+        store(last, rows(load_first(heads + r, left), load_first(t.y + r, left), load_first(t.weight + r, left)));
+        for (int i = 0; delta && i < left; ++i) delta[r + i] = last[i];
+    }
+    return double(sum(sums));
+}
+
+static inline double squared_error(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
+    if (t.n_outputs == 1) return squared_error_vector(heads, t, n_rows, factor, delta);
     double total = 0;
     const float per_output = 1.0f / float(t.n_outputs);
     for (int r = 0; r < n_rows; ++r) {
         float row_loss = 0;
         for (int o = 0; o < t.n_outputs; ++o) {
-            const float error = heads[r * stride + o] - t.y[r * t.n_outputs + o];
+            const int at = r * t.n_outputs + o;
+            const float error = heads[at] - t.y[at];
             row_loss += error * error;
-            if (delta) delta[r * stride + o] = 2.0f * per_output * factor * t.weight[r] * error;
+            if (delta) delta[at] = 2.0f * per_output * factor * t.weight[r] * error;
         }
         total += double(t.weight[r] * per_output * row_loss);
     }
     return total;
 }
 
-static inline double gaussian_nll(const float* heads, int stride, const Targets& t, int n_rows, float factor, float* delta) {
+static inline double gaussian_nll(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
     double total = 0;
     const float per_output = 1.0f / float(t.n_outputs);
     for (int r = 0; r < n_rows; ++r) {
         float row_loss = 0;
         for (int o = 0; o < t.n_outputs; ++o) {
-            const float raw = heads[r * stride + t.n_outputs + o];
-            const float s = clamp_log_variance(raw);
-            const float error = heads[r * stride + o] - t.y[r * t.n_outputs + o];
+            const int mean = 2 * r * t.n_outputs + o, log_variance = mean + t.n_outputs;
+            const float s = clamp_log_variance(heads[log_variance]);
+            const float error = heads[mean] - t.y[r * t.n_outputs + o];
             const float precision = std::exp(-s);
             row_loss += 0.5f * (s + error * error * precision);
             if (delta) {
                 const float g = per_output * factor * t.weight[r];
-                delta[r * stride + o] = g * error * precision;
-                delta[r * stride + t.n_outputs + o] = s == raw ? 0.5f * g * (1.0f - error * error * precision) : 0.0f;
+                delta[mean] = g * error * precision;
+                delta[log_variance] = s == heads[log_variance] ? 0.5f * g * (1.0f - error * error * precision) : 0.0f;
             }
         }
         total += double(t.weight[r] * per_output * row_loss);
@@ -58,10 +84,9 @@ static inline double gaussian_nll(const float* heads, int stride, const Targets&
     return total;
 }
 
-static inline double batch_loss(Loss loss, const float* heads, int stride, const Targets& t, int n_rows, float factor,
-                                float* delta) {
-    return loss == Loss::gaussian_nll ? gaussian_nll(heads, stride, t, n_rows, factor, delta)
-                                      : squared_error(heads, stride, t, n_rows, factor, delta);
+static inline double batch_loss(Loss loss, const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
+    return loss == Loss::gaussian_nll ? gaussian_nll(heads, t, n_rows, factor, delta)
+                                      : squared_error(heads, t, n_rows, factor, delta);
 }
 
 }  // namespace EXTRANETS_VARIANT

@@ -9,7 +9,7 @@
 
 namespace EXTRANETS_VARIANT {
 
-constexpr double kInfinity = 1e308 * 10;
+constexpr double kInfinity = __builtin_huge_val();
 
 EXTRANETS_INLINE bool is_finite(double x) { return x - x == 0.0; }
 
@@ -39,7 +39,7 @@ struct Dropout {
         const int width = layout.layers[l - 1].n_out;
         const float scale = 1.0f / keep;
         for (int r = 0; r < n_rows; ++r)
-            for (int j = 0; j < width; ++j) activations[r * stride + j] *= words.uniform() < keep ? scale : 0.0f;
+            for (int j = 0; j < width; ++j) activations[int64_t(r) * stride + j] *= words.uniform() < keep ? scale : 0.0f;
     }
 };
 
@@ -95,11 +95,7 @@ struct Trainer {
     void gather(const uint32_t* rows, int n) {
         const int width = data.n_inputs, stride = layout.width(0), n_outputs = data.n_outputs;
         for (int r = 0; r < n; ++r) {
-            const float* from = data.X + int64_t(rows[r]) * width;
-            float* to = batch.activation[0] + int64_t(r) * stride;
-            int k = 0;
-            for (; k + 4 <= width; k += 4) __builtin_memcpy(to + k, from + k, 16);
-            for (; k < width; ++k) to[k] = from[k];
+            copy_padded(data.X + int64_t(rows[r]) * width, width, batch.activation[0] + int64_t(r) * stride);
             for (int o = 0; o < n_outputs; ++o) y.data[r * n_outputs + o] = data.y[int64_t(rows[r]) * n_outputs + o];
             if (data.weight) weight.data[r] = data.weight[rows[r]];
         }
@@ -156,7 +152,7 @@ struct Trainer {
         } else {
             forward(batch, parameters.data, n, NoHook{});
         }
-        const double loss = batch_loss(options.loss, batch.output, batch.out_stride, targets(), n, 1.0f / float(n),
+        const double loss = batch_loss(options.loss, batch.output, targets(), n, 1.0f / float(n),
                                        batch.output_delta);
         if (options.max_grad_norm > 0) {
             clipped_step(n, 1.0f / keep, adam);
@@ -173,7 +169,7 @@ struct Trainer {
             const int n = int(rows.n - begin < capacity ? rows.n - begin : capacity);
             gather(rows.data + begin, n);
             forward(batch, parameters.data, n, NoHook{});
-            loss += batch_loss(options.loss, batch.output, batch.out_stride, targets(), n, 1.0f, nullptr);
+            loss += batch_loss(options.loss, batch.output, targets(), n, 1.0f, nullptr);
         }
         return loss / double(rows.n);
     }
@@ -220,12 +216,13 @@ struct Trainer {
         shuffle(order, train_rows.n, make_stream(options.seed, task.id, Purpose::shuffle, attempt, uint32_t(index)));
         const int64_t size = capacity;
         const int64_t per_epoch = (train_rows.n + size - 1) / size;
+        const bool far = data.n_rows * data.n_inputs > 64 * 1024;  // a smaller table stays in the second-level cache
         double loss = 0;
         for (int64_t s = 0; s < per_epoch && !control.cancelled.load(std::memory_order_relaxed); ++s) {
             const int64_t begin = s * size, left = train_rows.n - begin;
             const int n = int(left < size ? left : size);
             gather(order + begin, n);
-            if (left > n) prefetch(order + begin + n, left - n < size ? left - n : size);
+            if (far && left > n) prefetch(order + begin + n, left - n < size ? left - n : size);
             const int64_t step_index = index * per_epoch + s;
             adam.begin_step(options, step_index, n_steps);
             loss += step(n, step_index, attempt, adam);
@@ -328,7 +325,7 @@ static double batch_gradient(const Data& data, const Options& options, const Sha
         refresh_transposed(trainer.layout, trainer.parameters.data, l, trainer.transposed.data);
     trainer.gather(trainer.train_rows.data, n);
     forward(trainer.batch, trainer.parameters.data, n, NoHook{});
-    const double loss = batch_loss(options.loss, trainer.batch.output, trainer.batch.out_stride, trainer.targets(), n,
+    const double loss = batch_loss(options.loss, trainer.batch.output, trainer.targets(), n,
                                    1.0f / float(n), trainer.batch.output_delta);
     Buffer<float> block(trainer.layout.size);
     trainer.backward(n, 1.0f, [&](int64_t at, Vec g, bool) { store(block.data + at, g); });

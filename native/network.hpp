@@ -92,25 +92,24 @@ static inline void unpack(const Layout& layout, const float* block, float* canon
     for_canonical(layout, [&](int64_t from, int64_t to) { canonical[to] = block[from]; });
 }
 
-// The activations and deltas of one batch, in memory that the owner has cleared once: the padding of the input and of the
-// output's delta must be zero, everything else is written in full. activation[0] is the input and comes first in memory.
+// The activations and deltas of one batch, in memory that the owner has cleared once. Activations are padded to whole
+// vectors, heads are not. activation[0] is the input and comes first in memory.
 struct Batch {
     const Layout& layout;
     int capacity;
     float* activation[kMaxLayers + 1];
     float* delta[kMaxLayers + 1];  // gradient with respect to the layer's weighted sums; delta[l] belongs to activation[l]
-    float* output;  // (rows, out_stride)
+    float* output;  // (rows, heads), as is its delta
     float* output_delta;
-    int out_stride;
 
     static int64_t floats(const Layout& layout, int capacity) {
-        int64_t n = 2 * padded(layout.output().n_out);
+        int64_t n = 2 * layout.output().n_out;
         for (int l = 0; l < layout.n_layers; ++l) n += (l == 0 ? 1 : 2) * layout.width(l);
         return n * capacity;
     }
 
     Batch(const Layout& the_layout, int n_rows, float* memory)
-        : layout(the_layout), capacity(n_rows), out_stride(padded(the_layout.output().n_out)) {
+        : layout(the_layout), capacity(n_rows) {
         float* next = memory;
         const auto take = [&](int width) {
             float* p = next;
@@ -121,8 +120,8 @@ struct Batch {
             activation[l] = take(layout.width(l));
             delta[l] = l == 0 ? nullptr : take(layout.width(l));
         }
-        output = take(out_stride);
-        output_delta = take(out_stride);
+        output = take(layout.output().n_out);
+        output_delta = take(layout.output().n_out);
     }
 };
 
@@ -143,7 +142,7 @@ static inline void forward(Batch& batch, const float* block, int n_rows, const H
     }
     const Layer& last = layout.output();
     dot_rows(batch.activation[layout.n_layers - 1], last.columns, block + last.weights, last.columns, block + last.bias,
-             n_rows, last.n_out, last.columns, batch.output, batch.out_stride);
+             n_rows, last.n_out, last.columns, batch.output, last.n_out);
 }
 
 // delta[l] from the layer above it; `l` >= 1. `scale` is 1/keep under inverted dropout: a dropped unit has activation 0, so
@@ -154,13 +153,30 @@ static inline void backward_to(Batch& batch, const float* block, const float* tr
     const bool output = l == layout.n_layers - 1;
     const int width = layout.width(l);
     const DenseArgs args{output ? batch.output_delta : batch.delta[l + 1],
-                         output ? batch.out_stride : above.columns,
+                         output ? above.n_out : above.columns,
                          output ? block + above.weights : transposed + above.transposed,
                          width, nullptr, above.n_out, batch.delta[l], batch.activation[l], width, scale};
     dense<Gated>(args, n_rows, width);
 }
 
 alignas(64) static const float kOne = 1.0f;
+
+// Sums over the rows of up to kLanes columns, the rest of the vector zero.
+static inline Vec column_sums(const float* values, int stride, int n_rows, int n_columns) {
+    float sums[kLanes] = {};
+    if (stride == 1) {  // one head: the rows lie side by side
+        Vec total = zero();
+        int r = 0;
+        for (; r + kLanes <= n_rows; r += kLanes) total = add(total, load(values + r));
+        if (r < n_rows) total = add(total, load_first(values + r, n_rows - r));
+        sums[0] = sum(total);
+        return load_first(sums, 1);
+    }
+    const int n = n_columns < kLanes ? n_columns : kLanes;
+    for (int r = 0; r < n_rows; ++r)
+        for (int j = 0; j < n; ++j) sums[j] += values[int64_t(r) * stride + j];
+    return load(sums);
+}
 
 // Hands every gradient vector of layer l to sink(offset in the padded block, vector, is_weight).
 template <class Sink>
@@ -174,8 +190,9 @@ static inline void layer_gradient(const Batch& batch, int l, int n_rows, const S
     };
     const auto bias_sink = [&](std::ptrdiff_t, std::ptrdiff_t column, Vec g) { sink(layer.bias + column, g, false); };
     if (l == layout.n_layers - 1) {
-        outer_sums({batch.output_delta, batch.out_stride, below, below_stride, n_rows}, layer.n_out, layer.columns, weight_sink);
-        outer_sums({&kOne, 0, batch.output_delta, batch.out_stride, n_rows}, 1, batch.out_stride, bias_sink);
+        outer_sums({batch.output_delta, layer.n_out, below, below_stride, n_rows}, layer.n_out, layer.columns, weight_sink);
+        for (int column = 0; column < layer.n_out; column += kLanes)
+            bias_sink(0, column, column_sums(batch.output_delta + column, layer.n_out, n_rows, layer.n_out - column));
     } else {
         outer_sums({below, below_stride, batch.delta[l + 1], layer.columns, n_rows}, layer.n_in, layer.columns, weight_sink);
         outer_sums({&kOne, 0, batch.delta[l + 1], layer.columns, n_rows}, 1, layer.columns, bias_sink);

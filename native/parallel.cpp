@@ -25,6 +25,8 @@ struct Queue {
     int running = 0;
     std::exception_ptr error;
 
+    Queue(int64_t n, const std::function<void(int64_t)>& f) : n_tasks(n), task(f) {}
+
     void work() {
         try {
             for (int64_t i; (i = next.fetch_add(1)) < n_tasks;) task(i);
@@ -45,7 +47,7 @@ struct Queue {
 
 void run_parallel(int64_t n_tasks, int n_threads, const std::function<void(int64_t)>& task,
                   const std::function<void()>& watch) {
-    Queue queue{n_tasks, task};
+    Queue queue(n_tasks, task);
     // Without a watch the calling thread works too.
     const int n_helpers = int(std::min<int64_t>(n_tasks, std::max(n_threads, 1))) - (watch ? 0 : 1);
     std::vector<std::thread> threads;

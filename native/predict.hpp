@@ -60,7 +60,7 @@ static inline int64_t widest_batch(const EnsembleView& e) {
 
 static inline void load_rows(const EnsembleView& e, const float* X, int64_t begin, int n, float* to) {
     const int stride = padded(e.n_inputs);
-    for (int r = 0; r < n; ++r) copy(X + (begin + r) * e.n_inputs, e.n_inputs, to + int64_t(r) * stride);
+    for (int r = 0; r < n; ++r) copy_padded(X + (begin + r) * e.n_inputs, e.n_inputs, to + int64_t(r) * stride);
 }
 
 // visit(pass, first row, rows, heads, stride) for every block of rows and every pass.
@@ -84,7 +84,7 @@ static inline void for_passes(const EnsembleView& e, const float* X, int64_t beg
             } else {
                 forward(batch, block, n, NoHook{});
             }
-            visit(pass, row, n, batch.output, batch.out_stride);
+            visit(pass, row, n, batch.output, e.n_heads);
             block += layout.size;
         }
     }
@@ -136,7 +136,7 @@ static inline void write_jacobian_row(const Batch& batch, int r, float* out) {
         const Layer& layer = layout.layers[l];
         const bool output = l == layout.n_layers - 1;
         const float* below = batch.activation[l] + int64_t(r) * layout.width(l);
-        const float* delta = output ? batch.output_delta + int64_t(r) * batch.out_stride
+        const float* delta = output ? batch.output_delta + int64_t(r) * layer.n_out
                                     : batch.delta[l + 1] + int64_t(r) * layer.columns;
         for (int i = 0; i < layer.n_in; ++i)
             for (int j = 0; j < layer.n_out; ++j) *out++ = below[i] * delta[j];
@@ -152,7 +152,7 @@ static void jacobian_rows(const EnsembleView& e, const float* X, int64_t begin, 
     clear(transposed.data, layout.transposed_size);
     for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, e.packed, l, transposed.data);
     Batch batch(layout, kBlockRows, memory.data);
-    for (int r = 0; r < kBlockRows; ++r) batch.output_delta[int64_t(r) * batch.out_stride + head] = 1.0f;
+    for (int r = 0; r < kBlockRows; ++r) batch.output_delta[int64_t(r) * e.n_heads + head] = 1.0f;
     for (int64_t row = begin; row < end; row += kBlockRows) {
         const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
         load_rows(e, X, row, n, batch.activation[0]);

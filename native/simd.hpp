@@ -35,6 +35,8 @@ constexpr int kLanes = 16;
 using Vec = __m512;
 EXTRANETS_INLINE Vec load(const float* p) { return _mm512_loadu_ps(p); }
 EXTRANETS_INLINE void store(float* p, Vec a) { _mm512_storeu_ps(p, a); }
+// The first n numbers, 0 < n < kLanes, then zeros; reads nothing beyond them.
+EXTRANETS_INLINE Vec load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1u), p); }
 EXTRANETS_INLINE Vec splat(float x) { return _mm512_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
@@ -68,6 +70,10 @@ constexpr int kLanes = 8;
 using Vec = __m256;
 EXTRANETS_INLINE Vec load(const float* p) { return _mm256_loadu_ps(p); }
 EXTRANETS_INLINE void store(float* p, Vec a) { _mm256_storeu_ps(p, a); }
+EXTRANETS_INLINE Vec load_first(const float* p, int n) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane));
+}
 EXTRANETS_INLINE Vec splat(float x) { return _mm256_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
@@ -98,6 +104,9 @@ constexpr int kLanes = 4;
 using Vec = __m128;
 EXTRANETS_INLINE Vec load(const float* p) { return _mm_loadu_ps(p); }
 EXTRANETS_INLINE void store(float* p, Vec a) { _mm_storeu_ps(p, a); }
+EXTRANETS_INLINE Vec load_first(const float* p, int n) {
+    return _mm_setr_ps(p[0], n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f);
+}
 EXTRANETS_INLINE Vec splat(float x) { return _mm_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm_add_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm_mul_ps(a, b); }
@@ -127,6 +136,10 @@ constexpr int kLanes = 4;
 using Vec = float32x4_t;
 EXTRANETS_INLINE Vec load(const float* p) { return vld1q_f32(p); }
 EXTRANETS_INLINE void store(float* p, Vec a) { vst1q_f32(p, a); }
+EXTRANETS_INLINE Vec load_first(const float* p, int n) {
+    const float first[4] = {p[0], n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
+    return vld1q_f32(first);
+}
 EXTRANETS_INLINE Vec splat(float x) { return vdupq_n_f32(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return vaddq_f32(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return vmulq_f32(a, b); }
@@ -174,5 +187,12 @@ EXTRANETS_INLINE Vec zero() { return splat(0.0f); }
 
 // Widths are padded to whole vectors. Padded weights start at zero and have zero gradients, so they stay zero.
 EXTRANETS_INLINE int padded(int width) { return (width + kLanes - 1) / kLanes * kLanes; }
+
+// Copies a row of a table into a row of padded width; the padding becomes zero.
+EXTRANETS_INLINE void copy_padded(const float* from, int width, float* to) {
+    int k = 0;
+    for (; k + kLanes <= width; k += kLanes) store(to + k, load(from + k));
+    if (k < width) store(to + k, load_first(from + k, width - k));
+}
 
 }  // namespace EXTRANETS_VARIANT

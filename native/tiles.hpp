@@ -151,11 +151,42 @@ static inline void outer_tile(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff
         for (int v = 0; v < V; ++v) sink(k + q, column + v * kLanes, sums[q][v]);
 }
 
+// A single row of G: few accumulators, so the batch is summed in four chains to hide the latency of the additions.
+template <int V, class Sink>
+static inline void outer_row(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff_t column, const Sink& sink) {
+    constexpr int kChains = 4;
+    Vec sums[kChains][V];
+    EXTRANETS_UNROLL
+    for (int c = 0; c < kChains; ++c)
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) sums[c][v] = zero();
+    const float* a = t.A + k;
+    const float* d = t.D + column;
+    int b = 0;
+    for (; b + kChains <= t.batch; b += kChains, a += kChains * t.lda, d += kChains * t.ldd)
+        EXTRANETS_UNROLL
+        for (int c = 0; c < kChains; ++c) {
+            const Vec x = splat(a[c * t.lda]);
+            EXTRANETS_UNROLL
+            for (int v = 0; v < V; ++v) sums[c][v] = fma(x, load(d + c * t.ldd + v * kLanes), sums[c][v]);
+        }
+    for (; b < t.batch; ++b, a += t.lda, d += t.ldd) {
+        const Vec x = splat(a[0]);
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) sums[0][v] = fma(x, load(d + v * kLanes), sums[0][v]);
+    }
+    EXTRANETS_UNROLL
+    for (int v = 0; v < V; ++v)
+        sink(k, column + v * kLanes, add(add(sums[0][v], sums[1][v]), add(sums[2][v], sums[3][v])));
+}
+
 template <int K, int V, class Sink>
 static inline void outer_panel(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff_t n_rows, std::ptrdiff_t column,
                                const Sink& sink) {
-    for (; k + K <= n_rows; k += K) outer_tile<K, V>(t, k, column, sink);
-    if constexpr (K > 1) {
+    if constexpr (K == 1) {
+        for (; k < n_rows; ++k) outer_row<V>(t, k, column, sink);
+    } else {
+        for (; k + K <= n_rows; k += K) outer_tile<K, V>(t, k, column, sink);
         if (k < n_rows) outer_panel<K / 2, V>(t, k, n_rows, column, sink);
     }
 }
