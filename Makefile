@@ -19,7 +19,7 @@ test-all: $(VENV)/.installed-dev  ## All tests, the long statistical ones includ
 	$(BIN)/python -m pytest -n auto
 
 bench: $(VENV)/.installed-bench  ## Speed against scikit-learn, PyTorch and JAX, side by side.
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/.installed-dev  ## ruff and mypy.
 	$(BIN)/ruff check .

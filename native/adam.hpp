@@ -21,11 +21,12 @@ struct Adam {
     float* first;
     float* second;
     double power1 = 1, power2 = 1;  // beta^t
-    Vec beta1, beta2, rest1, rest2, epsilon, rate, root_scale, shrink;
+    Vec rest1, rest2, epsilon, rate, root_scale, shrink;
+    bool decays;
 
     Adam(float* p, float* m, float* v, const Options& o)
-        : parameters(p), first(m), second(v), beta1(splat(o.beta1)), beta2(splat(o.beta2)), rest1(splat(1.0f - o.beta1)),
-          rest2(splat(1.0f - o.beta2)), epsilon(splat(o.epsilon)) {}
+        : parameters(p), first(m), second(v), rest1(splat(1.0f - o.beta1)),
+          rest2(splat(1.0f - o.beta2)), epsilon(splat(o.epsilon)), decays(o.weight_decay > 0) {}
 
     void begin_step(const Options& o, int64_t step, int64_t n_steps) {
         power1 *= o.beta1;
@@ -37,13 +38,15 @@ struct Adam {
     }
 
     void update(int64_t at, Vec gradient, bool is_weight) const {
-        const Vec m = fma(beta1, load(first + at), mul(rest1, gradient));
-        const Vec v = fma(beta2, load(second + at), mul(rest2, mul(gradient, gradient)));
+        // moment + (1 - beta) * (new - moment): one multiplication less than the usual form
+        const Vec m_old = load(first + at), v_old = load(second + at);
+        const Vec m = fma(rest1, subtract(gradient, m_old), m_old);
+        const Vec v = fma(rest2, subtract(mul(gradient, gradient), v_old), v_old);
         store(first + at, m);
         store(second + at, v);
         const Vec direction = divide(m, fma(square_root(v), root_scale, epsilon));
         const Vec old = load(parameters + at);
-        store(parameters + at, fma(rate, direction, is_weight ? mul(old, shrink) : old));
+        store(parameters + at, fma(rate, direction, is_weight && decays ? mul(old, shrink) : old));
     }
 };
 

@@ -25,10 +25,10 @@ struct Targets {
 
 // One output, the usual case: rows in whole vectors.
 static inline double squared_error_vector(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
-    const Vec slope = splat(2.0f * factor), minus = splat(-1.0f);
+    const Vec slope = splat(2.0f * factor);
     Vec sums = zero();
     const auto rows = [&](Vec head, Vec y, Vec weight) {
-        const Vec error = fma(y, minus, head), weighted = mul(weight, error);
+        const Vec error = subtract(head, y), weighted = mul(weight, error);
         sums = fma(weighted, error, sums);
         return mul(slope, weighted);
     };

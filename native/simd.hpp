@@ -39,6 +39,7 @@ EXTRANETS_INLINE void store(float* p, Vec a) { _mm512_storeu_ps(p, a); }
 EXTRANETS_INLINE Vec load_first(const float* p, int n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1u), p); }
 EXTRANETS_INLINE Vec splat(float x) { return _mm512_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+EXTRANETS_INLINE Vec subtract(Vec a, Vec b) { return _mm512_sub_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
 // Right to within two units in the last place; one Newton step on the 14-bit reciprocal, because a true division of sixteen
 // numbers would be the slowest part of Adam.
@@ -76,6 +77,7 @@ EXTRANETS_INLINE Vec load_first(const float* p, int n) {
 }
 EXTRANETS_INLINE Vec splat(float x) { return _mm256_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+EXTRANETS_INLINE Vec subtract(Vec a, Vec b) { return _mm256_sub_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
 EXTRANETS_INLINE Vec divide(Vec a, Vec b) { return _mm256_div_ps(a, b); }
 EXTRANETS_INLINE Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
@@ -109,6 +111,7 @@ EXTRANETS_INLINE Vec load_first(const float* p, int n) {
 }
 EXTRANETS_INLINE Vec splat(float x) { return _mm_set1_ps(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return _mm_add_ps(a, b); }
+EXTRANETS_INLINE Vec subtract(Vec a, Vec b) { return _mm_sub_ps(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return _mm_mul_ps(a, b); }
 EXTRANETS_INLINE Vec divide(Vec a, Vec b) { return _mm_div_ps(a, b); }
 EXTRANETS_INLINE Vec fma(Vec a, Vec b, Vec c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
@@ -142,6 +145,7 @@ EXTRANETS_INLINE Vec load_first(const float* p, int n) {
 }
 EXTRANETS_INLINE Vec splat(float x) { return vdupq_n_f32(x); }
 EXTRANETS_INLINE Vec add(Vec a, Vec b) { return vaddq_f32(a, b); }
+EXTRANETS_INLINE Vec subtract(Vec a, Vec b) { return vsubq_f32(a, b); }
 EXTRANETS_INLINE Vec mul(Vec a, Vec b) { return vmulq_f32(a, b); }
 EXTRANETS_INLINE Vec divide(Vec a, Vec b) { return vdivq_f32(a, b); }
 EXTRANETS_INLINE Vec fma(Vec a, Vec b, Vec c) { return vfmaq_f32(c, a, b); }

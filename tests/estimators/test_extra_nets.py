@@ -46,6 +46,7 @@ def test_components_follow_the_construction(table, interval):
     model = quick(interval=interval).fit(X_train, y_train)
     members, parts = model.predict_members(X_test), model.predict_components(X_test)
     a, b = model.calibration_
+    assert a > 0 and b > 0
     expected = {
         "paper": members.var(axis=0) / 8,
         "total": members.var(axis=0),
@@ -178,6 +179,28 @@ def test_estimate_noise_is_the_mean_squared_residual(table):
         quick(loss="gaussian_nll", interval="paper").fit(X_train, y_train).estimate_noise(X_new, y_new)
 
 
+def test_estimate_noise_checks_its_input(model, table):
+    X, y = table[2], table[3]
+    with pytest.raises(NotFittedError):
+        quick().estimate_noise(X, y)
+    with pytest.raises(ValueError, match=r"y contains NaN \(row 0\)"):
+        model.estimate_noise(X, np.full(100, np.nan))
+    with pytest.raises(ValueError, match="y has 2 outputs"):
+        model.estimate_noise(X, np.stack([y, y], axis=1))
+
+
+def test_the_construction_can_be_changed_after_fit(table):
+    X_train, y_train, X_test, _ = table
+    model = quick(interval="paper").fit(X_train, y_train).set_params(interval="calibrated")
+    np.testing.assert_array_equal(
+        model.predict_interval(X_test), quick().fit(X_train, y_train).predict_interval(X_test)
+    )
+    without = quick(interval="paper", noise="train", hidden_layer_sizes=(5,)).fit(X_train, y_train)
+    assert without.calibration_ is None
+    with pytest.raises(ValueError, match="held out no rows"):
+        without.set_params(interval="calibrated").predict_interval(X_test)
+
+
 def test_holdout_rows_are_not_trained_on(table):
     """The noise is the mean squared residual of exactly the held-out rows, and larger than that of the others."""
     X_train, y_train, *_ = table
@@ -221,7 +244,7 @@ def test_warm_start_refuses_to_shrink_or_change_shape(table):
     model = quick(warm_start=True).fit(*table[:2])
     with pytest.raises(ValueError, match="n_estimators=4 must be at least 8"):
         model.set_params(n_estimators=4).fit(*table[:2])
-    with pytest.raises(ValueError, match="cannot change hidden_layer_sizes"):
+    with pytest.raises(ValueError, match="cannot change hidden_layer_sizes, loss, max_iter"):
         model.set_params(n_estimators=9, hidden_layer_sizes=(7,)).fit(*table[:2])
 
 
@@ -346,8 +369,16 @@ def with_value(value, row=3, column=2):
         (with_value(0), np.arange(9.0), "inconsistent numbers of samples"),
         (np.arange(10.0), np.arange(10.0), "Expected 2D array"),
         (with_value(0)[:1], [1.0], "minimum of 2 is required"),
-        (pd.DataFrame({"price": [1.0, 2.0], "city": ["Rome", "Bonn"]}), [1.0, 2.0], "Columns 'city' of X hold text"),
-        (pl.DataFrame({"price": [1.0, 2.0], "city": ["Rome", "Bonn"]}), [1.0, 2.0], "Columns 'city' of X hold text"),
+        (
+            pd.DataFrame({"price": [1.0, 2.0], "city": ["Rome", "Bonn"]}),
+            [1.0, 2.0],
+            "Columns 'city' of X are not numeric",
+        ),
+        (
+            pl.DataFrame({"price": [1.0, 2.0], "city": ["Rome", "Bonn"]}),
+            [1.0, 2.0],
+            "Columns 'city' of X are not numeric",
+        ),
     ],
     ids=["nan", "inf", "named", "sparse", "target", "length", "one-dimensional", "one row", "text", "polars text"],
 )

@@ -34,7 +34,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
     _y_scaling: Scaling
     _y_is_vector: bool
     _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
-    _factors: Array  # (2, n_outputs): of the calibrated construction
+    _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")
@@ -89,6 +89,10 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
         mean, spread, noise = self._moments(X)
+        if self.interval == "calibrated" and self._factors is None:
+            raise ValueError(
+                "interval='calibrated' was set after a fit that held out no rows; call fit or estimate_noise."
+            )
         epistemic, aleatoric = CONSTRUCTIONS[self.interval](spread, noise, len(self.ensemble_), self._factors)
         unit = self._y_scaling.scale**2
         aleatoric = np.broadcast_to(aleatoric * unit, mean.shape).copy()

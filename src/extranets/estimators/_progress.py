@@ -16,6 +16,8 @@ def thread_count(n_jobs: int | None) -> int:
 
     ``OMP_NUM_THREADS`` is a limit for None: joblib's workers set it so that nested parallelism does not oversubscribe.
     """
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or a positive number.")
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     cores = int(joblib.cpu_count())

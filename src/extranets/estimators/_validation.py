@@ -16,7 +16,7 @@ def check_training_table(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out."""
-    _refuse_text(X)
+    _refuse_non_numeric(X)
     _refuse_non_finite_target(y)
     X, y = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
@@ -34,9 +34,11 @@ def check_training_table(
 
 
 def check_table(estimator: BaseEstimator, X: Any) -> Any:
-    """X as float64 (dense or CSR) with the columns that the estimator was fitted on."""
-    _refuse_text(X)
-    X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
+    """X as float64 or float32 (dense or CSR) with the columns that the estimator was fitted on."""
+    _refuse_non_numeric(X)
+    X = validate_data(
+        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
     _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     return X
 
@@ -49,8 +51,8 @@ def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArra
     return np.atleast_1d(values), values.ndim == 0
 
 
-def _refuse_text(X: Any) -> None:
-    """Name the columns of a data frame that hold no numbers (scikit-learn would show one of their values instead)."""
+def _refuse_non_numeric(X: Any) -> None:
+    """Name the columns of a data frame that are not numeric (scikit-learn would show one of their values instead)."""
     dtypes = getattr(X, "dtypes", None)
     columns = getattr(X, "columns", None)
     if dtypes is None or columns is None:
@@ -58,7 +60,7 @@ def _refuse_text(X: Any) -> None:
     bad = [str(name) for name, dtype in zip(columns, dtypes, strict=True) if not _is_numeric(X, name, dtype)]
     if bad:
         raise ValueError(
-            f"Columns {', '.join(map(repr, bad))} of X hold text or objects. Encode them as numbers first, for example "
+            f"Columns {', '.join(map(repr, bad))} of X are not numeric. Encode them as numbers first, for example "
             "with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from extranets import engine
 from extranets._random import draw_seed
@@ -18,7 +19,7 @@ from extranets.estimators._base import NetsRegressor
 from extranets.estimators._held_out import FOLD_BITS, Plan, Sample, cross_validation, errors_on, hold_out
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._scaling import Scaling
-from extranets.estimators._validation import check_table, check_training_table
+from extranets.estimators._validation import check_training_table
 from extranets.networks import Architecture, Ensemble, concatenate, draw_members
 from extranets.uncertainty import noise as noise_estimates
 from extranets.uncertainty.components import Array, HeldOut
@@ -98,8 +99,8 @@ class ExtraNetsRegressor(NetsRegressor):
         The trained networks: masks, widths and stacked parameters.
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where the networks predict it.
-    calibration_ : array of shape (2,) or (2, n_outputs)
-        Factors a and b of ``interval="calibrated"``; ones otherwise.
+    calibration_ : array of shape (2,) or (2, n_outputs), or None
+        Factors a and b of ``interval="calibrated"``; None where no rows were held out.
     restarts_ : array of shape (n_members,)
         Starts of each network that were replaced.
     n_null_ : int
@@ -124,7 +125,7 @@ class ExtraNetsRegressor(NetsRegressor):
     loss_curve_: npt.NDArray[np.float32]
     n_null_: int
     n_iter_: int
-    calibration_: Array
+    calibration_: Array | None
     noise_variance_: float | Array | None
     _seed: int
 
@@ -241,14 +242,16 @@ class ExtraNetsRegressor(NetsRegressor):
         grow = self._goes_on()
         X, y, weight = check_training_table(self, X, y, sample_weight, reset=not grow)
         y_is_vector, y = y.ndim == 1, y.reshape(len(y), -1)
+        architecture = self._architecture(X.shape[1], y.shape[1])
         if grow:
-            self._check_growth(y.shape[1])
+            self._check_growth(architecture, len(y))
             seed, x_scaling, y_scaling = self._seed, self._x_scaling, self._y_scaling
         else:
             seed, x_scaling, y_scaling = draw_seed(self.random_state), Scaling.of(X, weight), Scaling.of(y, weight)
         sample = Sample(x_scaling.apply(X), y_scaling.apply(y), weight)
         plan = self._plan(len(y), seed)
-        trained = self._train(sample, plan, seed, first=len(self.ensemble_) + self.n_null_ if grow else 0)
+        first = len(self.ensemble_) + self.n_null_ if grow else 0
+        trained = self._train(architecture, sample, plan, seed, first)
         self._seed, self._x_scaling, self._y_scaling, self._y_is_vector = seed, x_scaling, y_scaling, y_is_vector
         extra = self._keep_final(trained, grow)
         self._set_noise(sample, plan, extra)
@@ -270,9 +273,14 @@ class ExtraNetsRegressor(NetsRegressor):
         """
         if self.loss == "gaussian_nll" and self.interval != "calibrated":
             raise ValueError("With loss='gaussian_nll' the networks predict the noise; there is none to estimate.")
-        X = check_table(self, X)
-        y = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
-        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
+        check_is_fitted(self)
+        X, y, weight = check_training_table(self, X, y, None, reset=False)
+        y = y.reshape(len(y), -1)
+        if y.shape[1] != len(self._y_scaling.centre):
+            raise ValueError(
+                f"y has {y.shape[1]} outputs, but the networks were fitted to {len(self._y_scaling.centre)}."
+            )
+        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), weight)
         self._calibrate(errors_on(self.ensemble_, sample, np.arange(len(y)), thread_count(self.n_jobs)))
         return self
 
@@ -303,12 +311,15 @@ class ExtraNetsRegressor(NetsRegressor):
             del self.ensemble_
         return False
 
-    def _check_growth(self, n_outputs: int) -> None:
+    def _architecture(self, n_inputs: int, n_outputs: int) -> Architecture:
+        heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
+        return Architecture(n_inputs, self._hidden(), n_outputs, heads)
+
+    def _check_growth(self, architecture: Architecture, n_rows: int) -> None:
         have = len(self.ensemble_) + self.n_null_
-        architecture = self.ensemble_.members.architecture
-        if (architecture.hidden, architecture.n_outputs) != (self._hidden(), n_outputs):
+        if architecture != self.ensemble_.members.architecture or self._epochs(n_rows) != self.loss_curve_.shape[1]:
             raise ValueError(
-                "warm_start=True cannot change hidden_layer_sizes or the number of outputs; fit a new estimator."
+                "warm_start=True cannot change hidden_layer_sizes, loss, max_iter or the data; fit a new estimator."
             )
         if self.n_estimators < have:
             raise ValueError(f"n_estimators={self.n_estimators} must be at least {have} when warm_start=True.")
@@ -347,11 +358,10 @@ class ExtraNetsRegressor(NetsRegressor):
             return hold_out(n_rows, self.holdout_fraction, seed)
         return cross_validation(n_rows, self.n_folds, self.n_estimators, seed)
 
-    def _train(self, sample: Sample, plan: Plan | None, seed: int, first: int) -> engine.Trained:
+    def _train(
+        self, architecture: Architecture, sample: Sample, plan: Plan | None, seed: int, first: int
+    ) -> engine.Trained:
         """Train final members ``first`` to ``n_estimators``, and the plan's own members, in one call."""
-        n_outputs = sample.y.shape[1]
-        heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
-        architecture = Architecture(sample.X.shape[1], self._hidden(), n_outputs, heads)
         ids = np.arange(first, self.n_estimators, dtype=np.uint32)
         if plan is not None:
             ids = np.concatenate([ids, plan.extra_ids()])
@@ -363,7 +373,7 @@ class ExtraNetsRegressor(NetsRegressor):
                 sample.y,
                 self._options(len(sample.y)),
                 seed,
-                sample_weight=sample.weight,
+                sample_weight=None if (sample.weight == 1).all() else sample.weight,
                 counts=None if plan is None else plan.counts(),
                 count_rows=None if plan is None else plan.fold_of_member(members.ids),
                 n_threads=thread_count(self.n_jobs),
@@ -407,22 +417,19 @@ class ExtraNetsRegressor(NetsRegressor):
             held = errors_on(self.ensemble_, sample, np.arange(len(sample.y)), n_threads)
             n_parameters = len(self.ensemble_.parameters) / len(self.ensemble_)
             variance = noise_estimates.training_variance(held.residual, held.weight, n_parameters)
-        self._store_noise(variance, np.ones((2, n_outputs)))
+        self._store_noise(variance, None)
 
     def _calibrate(self, held: HeldOut) -> None:
         """Noise and calibration factors from errors on rows that were not trained on."""
         learned = self.loss == "gaussian_nll"
         n_members, n_outputs = len(self.ensemble_), held.residual.shape[1]
         variance = np.ones(n_outputs) if learned else noise_estimates.held_out_variance(held, n_members)
-        factors = np.ones((2, n_outputs))
-        if self.interval == "calibrated":
-            factors = calibrated.fit_factors(held, held.noise * variance, n_members)
-        self._store_noise(variance, factors)
+        self._store_noise(variance, calibrated.fit_factors(held, held.noise * variance, n_members))
 
-    def _store_noise(self, variance: Array, factors: Array) -> None:
+    def _store_noise(self, variance: Array, factors: Array | None) -> None:
         self._noise, self._factors = variance, factors
         in_units = variance * self._y_scaling.scale**2
-        self.calibration_ = factors[:, 0] if self._y_is_vector else factors
+        self.calibration_ = factors[:, 0] if factors is not None and self._y_is_vector else factors
         self.noise_variance_ = None
         if self.loss == "squared_error":
             self.noise_variance_ = float(in_units[0]) if self._y_is_vector else in_units

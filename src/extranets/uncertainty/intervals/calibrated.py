@@ -11,6 +11,8 @@ import numpy as np
 
 from extranets.uncertainty.components import Array, HeldOut, unbiased
 
+MOST_ROWS = 100_000  # that the factors are fitted to: two numbers need no more
+
 
 def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
     """Epistemic and aleatoric variance.
@@ -28,11 +30,10 @@ def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
 
     Shape: noise ``(n, n_outputs)`` -> ``(2, n_outputs)``.
     """
-    spread = unbiased(held.spread, held.n_members)
-    columns = [
-        _fit_one(held.residual[:, o] ** 2, spread[:, o], noise[:, o], held.weight)
-        for o in range(held.residual.shape[1])
-    ]
+    some = slice(None, None, -(-len(held.weight) // MOST_ROWS))
+    squares, spread = held.residual[some] ** 2, unbiased(held.spread[some], held.n_members)
+    noise, weight = noise[some], held.weight[some]
+    columns = [_fit_one(squares[:, o], spread[:, o], noise[:, o], weight) for o in range(squares.shape[1])]
     factors = np.array(columns).T
     factors[0] = np.maximum(factors[0] - (1 / held.n_members - 1 / n_members), 0.0)
     return factors

@@ -5,6 +5,6 @@ from __future__ import annotations
 from extranets.uncertainty.components import Array
 
 
-def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
+def variances(spread: Array, noise: Array, n_members: int, factors: Array | None) -> tuple[Array, Array]:
     """Epistemic and aleatoric variance. Shape: spread, noise ``(n, n_outputs)``; ``factors`` is not used."""
     return spread, noise
