@@ -1,16 +1,20 @@
-"""Memory of one large prediction, measured in a process of its own: ``python -m benchmarks.memory ROWS MEMBERS``."""
+"""Time and memory of one large prediction, in a process of its own: ``python -m benchmarks.memory ROWS MEMBERS``.
+
+Measures what a user calls: ``predict(X, return_std=True)`` of a fitted estimator, on float64 rows.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 
 import numpy as np
 
 from benchmarks.machine import THREADS
-from benchmarks.predicting import PROCESS_STATUS, moments_in_chunks
+from benchmarks.predicting import PROCESS_STATUS
 from benchmarks.problem import Problem
-from extranets.engine import Moments
+from extranets import ExtraNetsRegressor
 
 
 def _megabytes(field: str) -> float:
@@ -23,13 +27,14 @@ def _megabytes(field: str) -> float:
 
 
 def main(rows: int, members: int) -> None:
-    problem = Problem(rows=rows, members=members)
-    X = np.random.default_rng(0).standard_normal((rows, problem.inputs), dtype=np.float32)
-    ensemble = problem.untrained()
-    before = _megabytes("VmRSS")
-    results = moments_in_chunks(Moments(ensemble, n_threads=THREADS), X)
-    peak = _megabytes("VmHWM")
-    json.dump({"megabytes": peak - before, "results": len(results)}, sys.stdout)
+    problem = Problem(rows=1000, members=members)
+    model = ExtraNetsRegressor(members, (problem.units,), max_iter=1, max_restarts=0, n_jobs=THREADS, random_state=0)
+    model.fit(*problem.data)
+    X = np.random.default_rng(0).standard_normal((rows, problem.inputs))
+    before, begin = _megabytes("VmRSS"), time.perf_counter()
+    model.predict(X, return_std=True)
+    seconds, peak = time.perf_counter() - begin, _megabytes("VmHWM")
+    json.dump({"megabytes": peak - before, "seconds": seconds}, sys.stdout)
 
 
 if __name__ == "__main__":
