@@ -78,9 +78,14 @@ OPTIONS = {
     "cosine": {"schedule": "cosine"},
     "decay": {"weight_decay": 0.3},
     "dropout": {"dropout_keep": 0.7},
+    "dropout, scale of gradients": {
+        "dropout_keep": 0.7,
+        "epsilon": 0.05,
+    },  # Adam hides a constant factor from a small epsilon
     "clipping": {"max_grad_norm": 0.3},
     "adam constants": {"beta1": 0.8, "beta2": 0.99, "epsilon": 1e-4},
     "early stopping": {"validation_fraction": 0.25, "patience": 2, "n_epochs": 12, "learning_rate": 0.05},
+    "small improvements": {"validation_fraction": 0.25, "patience": 2, "n_epochs": 12, "tolerance": 0.05},
     "restarts": {"n_starts": 2, "collapse_r2": 0.1, "max_restarts": 2},
 }
 
