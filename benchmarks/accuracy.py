@@ -89,13 +89,19 @@ def uci_rmse(
     return np.array(errors)
 
 
-def simulated_coverage(process: str, settings: dict[str, Any], n_replications: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coverage at LEVELS and mean squared error of every simulated data set; each has 1200 training and 300 test rows."""
+def simulated_coverage(
+    process: str, settings: dict[str, Any] | None, n_replications: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coverage at LEVELS and mean squared error of every simulated data set; each has 1200 training and 300 test rows.
+
+    With ``settings`` the networks are the paper's; with None the estimator is ``ExtraNetsRegressor()`` as it comes.
+    """
     draw, networks = SIMULATED[process]
+    parameters = {} if settings is None else {**SIMULATED_COMMON, **networks, **settings}
     coverages, errors = [], []
-    for seed in track(range(n_replications), f"{process}, {settings}", transient=True):
+    for seed in track(range(n_replications), f"{process}, {settings or 'defaults'}", transient=True):
         X, y, X_test, y_test = draw(1500, random_state=seed).split(1200)
-        model = ExtraNetsRegressor(random_state=seed, **SIMULATED_COMMON, **networks, **settings).fit(X, y)
+        model = ExtraNetsRegressor(random_state=seed, **parameters).fit(X, y)
         bounds = model.predict_interval(X_test, LEVELS)
         coverages.append(((bounds[:, 0] <= y_test[:, None]) & (y_test[:, None] <= bounds[:, 1])).mean(axis=0))
         errors.append(np.mean((model.predict(X_test) - y_test) ** 2))
@@ -119,20 +125,18 @@ def show_uci(console: Console, data_dir: str | None, n_splits: int | None) -> No
 
 
 def show_coverage(console: Console, n_replications: int) -> None:
+    headings = [f"{level:.0%}" for level in LEVELS]
     table = Table(
-        "process",
-        "noise",
-        "interval",
-        *(f"{level:.0%}" for level in LEVELS),
-        "MSPE",
-        title="Coverage, mean and standard error",
+        "process", "networks", "noise", "interval", *headings, "MSPE", title="Coverage, mean and standard error"
     )
     cases = [("train", "paper"), ("holdout", "paper"), ("cv", "paper"), ("cv", "calibrated")]
     for process in SIMULATED:
-        for noise, interval in cases:
-            coverage, error = simulated_coverage(process, {"noise": noise, "interval": interval}, n_replications)
+        for noise, interval in [*cases, ("", "")]:
+            settings = {"noise": noise, "interval": interval} if noise else None
+            coverage, error = simulated_coverage(process, settings, n_replications)
             cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(coverage.mean(axis=0), standard_error(coverage), strict=True)]
-            table.add_row(process, noise, interval, *cells, f"{error.mean():.2f} ± {standard_error(error):.2f}")
+            names = ["paper's", noise, interval] if noise else ["default", "cv", "calibrated"]
+            table.add_row(process, *names, *cells, f"{error.mean():.2f} ± {standard_error(error):.2f}")
     console.print(table)
 
 

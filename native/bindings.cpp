@@ -1,5 +1,5 @@
-// The Python face of the engine: unpacks arrays, releases the GIL, calls the kernels. src/extranets/engine/native.py is its
-// only caller and has already checked every shape; sizes are checked here again only where memory would be at risk.
+// The Python face of the engine: checks whatever could put memory at risk, releases the GIL, calls the kernels.
+// src/extranets/engine/native.py is its only caller.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -51,13 +51,24 @@ struct Watch {
     }
 };
 
+Shape checked_shape(const int32_t* widths, size_t n_hidden, int n_inputs, int n_heads) {
+    require(n_hidden <= size_t(kMostHidden), "too many hidden layers");
+    require(n_inputs >= 1 && n_heads >= 1, "a network needs an input and an output");
+    for (size_t l = 0; l < n_hidden; ++l) require(widths[l] >= 1, "every hidden layer needs a unit");
+    return {n_inputs, int(n_hidden), widths, n_heads};
+}
+
 Shape shape_of(const In<int32_t, 2>& widths, size_t member, int n_inputs, int n_heads) {
-    const int n_hidden = int(widths.shape(1));
-    return {n_inputs, n_hidden, widths.data() + member * size_t(n_hidden), n_heads};
+    return checked_shape(widths.data() + member * widths.shape(1), widths.shape(1), n_inputs, n_heads);
+}
+
+void check_options(const Options& options) {
+    require(options.batch_size >= 1 && options.n_epochs >= 1 && options.n_starts >= 1, "batch, epochs and starts must be positive");
 }
 
 Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<In<float, 1>>& weight) {
-    require(X.shape(0) == y.shape(0) && X.shape(0) < (size_t(1) << 32), "X and y must have the same number of rows");
+    require(X.shape(0) == y.shape(0), "X and y must have the same number of rows");
+    require(X.shape(0) >= 1 && X.shape(0) < (size_t(1) << 32), "between one row and 2^32 rows are needed");
     require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry per row");
     return {X.data(), y.data(), weight ? weight->data() : nullptr, int64_t(X.shape(0)), int(X.shape(1)), int(y.shape(1))};
 }
@@ -69,6 +80,7 @@ void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, s
            Out<int32_t, 2> integers, int n_threads, nb::object progress) {
     const Data data = data_of(X, y, weight);
     const size_t n = members.shape(0);
+    check_options(options);
     const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
     require(widths.shape(0) == n && offsets.shape(0) == n + 1 && loss_curve.shape(0) == n && scalars.shape(0) == n &&
                 scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3 &&
@@ -84,6 +96,8 @@ void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, s
         const int row = counts ? count_rows->data()[i] : -1;
         require(row < 0 || size_t(row) < counts->shape(0), "count_rows points outside counts");
         tasks[i].counts = row < 0 ? nullptr : counts->data() + size_t(row) * X.shape(0);
+        const auto drawn = [&](uint16_t count) { return count > 0; };
+        require(row < 0 || std::any_of(tasks[i].counts, tasks[i].counts + X.shape(0), drawn), "a sample without rows");
         tasks[i].parameters = parameters.data() + offsets.data()[i];
         tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
         require(kernels.parameter_count(tasks[i].shape) == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
@@ -119,6 +133,7 @@ struct Packed {
 
     Packed(int n_inputs, int n_outputs, int n_heads, In<int32_t, 2> the_widths, In<float, 1> the_parameters)
         : kernels(&active_kernels()), widths(the_widths), parameters(the_parameters) {
+        require(widths.shape(0) >= 1, "an ensemble needs a member");
         view.n_members = view.n_passes = int(widths.shape(0));
         view.n_inputs = n_inputs;
         view.n_hidden = int(widths.shape(1));
@@ -193,7 +208,7 @@ double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weig
                 In<float, 1> parameters, const Options& options, Out<float, 1> out) {
     const Data data = data_of(X, y, weight);
     const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
-    const Shape shape{data.n_inputs, int(widths.shape(0)), widths.data(), n_heads};
+    const Shape shape = checked_shape(widths.data(), widths.shape(0), data.n_inputs, n_heads);
     const size_t n = size_t(active_kernels().parameter_count(shape));
     require(parameters.shape(0) == n && out.shape(0) == n, "parameters do not fit widths");
     return active_kernels().batch_gradient(data, options, shape, parameters.data(), out.data());

@@ -6,11 +6,13 @@
 #include <cstdint>
 
 // Keep in step with `Purpose` in src/extranets/_random.py.
-enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, sample = 7 };
+enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6 };
 
 enum class Loss : int32_t { squared_error = 0, gaussian_nll = 1 };
 enum class Schedule : int32_t { constant = 0, linear = 1, cosine = 2 };
 enum class Outcome : int32_t { trained = 0, collapsed = 1, not_finite = 2, cancelled = 3 };
+
+constexpr int kMostHidden = 63;  // hidden layers of a network
 
 // One member's shape. `widths` holds the units that its mask left in each hidden layer.
 struct Shape {
@@ -89,7 +91,6 @@ struct EnsembleView {
 // What one variant of the kernels offers.
 struct Kernels {
     const char* name;
-    int lanes;
     int64_t (*parameter_count)(const Shape&);
     void (*train_member)(const Data&, const Options&, MemberTask&, Control&);
     int64_t (*packed_floats)(const EnsembleView&);

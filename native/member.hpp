@@ -62,6 +62,7 @@ struct Trainer {
     Buffer<float> y, weight;  // of the batch
     Buffer<uint32_t> row_memory, order_memory;
     Rows train_rows, validation_rows;
+    int64_t epochs_counted = 0;  // of this attempt, in the progress that the watching thread sees
 
     static int64_t sample_size(const Data& data, const MemberTask& task) {
         if (!task.counts) return data.n_rows;
@@ -79,18 +80,33 @@ struct Trainer {
           y(int64_t(capacity) * d.n_outputs), weight(capacity), row_memory(n_sample), order_memory(n_sample) {
         clear(batch_memory.data, Batch::floats(layout, capacity));
         for (int r = 0; r < capacity; ++r) weight.data[r] = 1.0f;
-        int64_t at = 0;
-        for (int64_t i = 0; i < d.n_rows; ++i)
-            for (int k = t.counts ? t.counts[i] : 1; k > 0; --k) row_memory.data[at++] = uint32_t(i);
-        int64_t n_validation = 0;
-        if (o.validation_fraction > 0 && n_sample > 1) {
-            shuffle(row_memory.data, n_sample, make_stream(o.seed, t.id, Purpose::validation, 0, 0));
-            n_validation = int64_t(std::ceil(double(o.validation_fraction) * double(n_sample)));
-            if (n_validation >= n_sample) n_validation = n_sample - 1;
-        }
-        validation_rows = {row_memory.data, n_validation};
-        train_rows = {row_memory.data + n_validation, n_sample - n_validation};
+        deal_rows();
     }
+
+    // The sample's rows, each as often as its count says. Validation takes whole rows with all their copies, so that no row is
+    // on both sides.
+    void deal_rows() {
+        uint32_t* distinct = order_memory.data;
+        int64_t n_distinct = 0;
+        for (int64_t i = 0; i < data.n_rows; ++i)
+            if (count_of(uint32_t(i)) > 0) distinct[n_distinct++] = uint32_t(i);
+        int64_t n_validation = 0;
+        if (options.validation_fraction > 0 && n_distinct > 1) {
+            shuffle(distinct, n_distinct, make_stream(options.seed, task.id, Purpose::validation, 0, 0));
+            n_validation = int64_t(std::ceil(double(options.validation_fraction) * double(n_distinct)));
+            if (n_validation >= n_distinct) n_validation = n_distinct - 1;
+        }
+        uint32_t* next = row_memory.data;
+        validation_rows.data = train_rows.data = next;
+        for (int64_t i = 0; i < n_distinct; ++i) {
+            if (i == n_validation) train_rows.data = next;
+            for (int k = count_of(distinct[i]); k > 0; --k) *next++ = distinct[i];
+        }
+        validation_rows.n = train_rows.data - validation_rows.data;
+        train_rows.n = next - train_rows.data;
+    }
+
+    int count_of(uint32_t row) const { return task.counts ? task.counts[row] : 1; }
 
     void gather(const uint32_t* rows, int n) {
         const int width = data.n_inputs, stride = layout.width(0), n_outputs = data.n_outputs;
@@ -188,9 +204,9 @@ struct Trainer {
                 sum_y2 += w * value * value;
             }
             const double variance = sum_w > 0 ? sum_y2 / sum_w - sum_y / sum_w * (sum_y / sum_w) : 0;
-            const double least = std::exp(-double(kLogVarianceLimit));
             mean_variance += variance / data.n_outputs;
-            constant_nll += 0.5 * (std::log(variance > least ? variance : least) + 1) / data.n_outputs;
+            // A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
+            if (variance > 1e-9) constant_nll += 0.5 * (std::log(variance) + 1) / data.n_outputs;
             total_weight = sum_w;
         }
         if (mean_variance < 1e-9) return 1.0;  // a constant target cannot collapse
@@ -241,8 +257,21 @@ struct Trainer {
         return waited >= options.patience;
     }
 
+    // An overflowed second moment freezes its weight for ever without showing in the loss.
+    bool moments_are_finite() const {
+        for (int64_t i = 0; i < layout.size; ++i)
+            if (!is_finite(second.data[i])) return false;
+        return true;
+    }
+
+    void count_epochs(int64_t n) {
+        epochs_counted += n;
+        control.epochs_done.fetch_add(n, std::memory_order_relaxed);
+    }
+
     Outcome attempt(uint32_t index) {
         start(index);
+        epochs_counted = 0;
         Adam adam(parameters.data, first.data, second.data, options);
         const int64_t n_steps = int64_t(options.n_epochs) * ((train_rows.n + capacity - 1) / capacity);
         int waited = 0;
@@ -252,14 +281,14 @@ struct Trainer {
             if (!is_finite(loss)) return Outcome::not_finite;
             task.loss_curve[e] = float(loss);
             task.n_epochs_run = e + 1;
-            control.epochs_done.fetch_add(1, std::memory_order_relaxed);
+            count_epochs(1);
             if (validation_rows.n > 0 && validate(waited)) break;
         }
-        control.epochs_done.fetch_add(options.n_epochs - task.n_epochs_run, std::memory_order_relaxed);
+        count_epochs(options.n_epochs - task.n_epochs_run);
         if (validation_rows.n > 0 && is_finite(task.validation_loss))
             copy(best_epoch.data, layout.size, parameters.data);
         task.train_loss = evaluate(train_rows);
-        if (!is_finite(task.train_loss)) return Outcome::not_finite;
+        if (!is_finite(task.train_loss) || !moments_are_finite()) return Outcome::not_finite;
         task.train_r2 = training_r2(task.train_loss);
         return task.train_r2 < options.collapse_r2 ? Outcome::collapsed : Outcome::trained;
     }
@@ -288,8 +317,8 @@ static void train_member(const Data& data, const Options& options, MemberTask& t
         }
         if (outcome == Outcome::trained) {
             ++good;
-        } else {  // a replaced start is no progress
-            control.epochs_done.fetch_sub(task.n_epochs_run, std::memory_order_relaxed);
+        } else {  // a start that will be replaced is no progress
+            trainer.count_epochs(-trainer.epochs_counted);
         }
         // Outcome is ordered from good to bad; a trained network beats a collapsed one whatever its loss.
         const bool better = outcome < best.outcome || (outcome == best.outcome && task.train_loss < best.train_loss);

@@ -32,7 +32,8 @@ struct Layer {
     int64_t transposed;  // offset into the block of transposed copies, -1 where the backward pass needs none
 };
 
-constexpr int kMaxLayers = 64;
+// Layouts are small fixed tables on the stack.
+constexpr int kMaxLayers = kMostHidden + 1;
 
 struct Layout {
     int n_layers;

@@ -4,8 +4,8 @@
 //   outer_sums     G[k, :] = sum_b A[b, k] D[b, :], handed to a sink      weight gradients (the sink is Adam or a store)
 //   dot_rows       C[b, o] = bias[o] + sum_j A[b, j] W[o, j]              the narrow output layer
 //
-// A tile keeps `rows x vectors` accumulators in registers; one operand comes in whole vectors, the other is broadcast.
-// The order of additions for one result does not depend on the tile, so a row's result does not depend on its neighbours.
+// A tile keeps `rows x vectors` accumulators in registers; one operand comes in whole vectors, the other is broadcast. In
+// `dense` and `dot_rows` the order of additions does not depend on the tile, so a row's result does not depend on its neighbours.
 #pragma once
 
 #include "simd.hpp"
@@ -20,15 +20,14 @@ constexpr int kPanel = 3;
 constexpr int tile_rows(int vectors) { return vectors == 1 ? 8 : 4; }
 #endif
 
-// What `dense` does to a finished vector. `gate` is only read by Gated.
-struct Plain {
-    static Vec finish(Vec a, const float*, Vec) { return a; }
-};
+// What `dense` does to a finished vector at offset `at`. `gate` is only read by Gated.
 struct Relu {
-    static Vec finish(Vec a, const float*, Vec) { return maximum(a, zero()); }
+    static Vec finish(Vec a, const float*, std::ptrdiff_t, Vec) { return maximum(a, zero()); }
 };
 struct Gated {  // back through a ReLU: pass the scaled gradient where the unit was active
-    static Vec finish(Vec a, const float* gate, Vec scale) { return gated_product(load(gate), a, scale); }
+    static Vec finish(Vec a, const float* gate, std::ptrdiff_t at, Vec scale) {
+        return gated_product(load(gate + at), a, scale);
+    }
 };
 
 struct DenseArgs {
@@ -72,7 +71,7 @@ static inline void dense_tile(const DenseArgs& t, std::ptrdiff_t row, std::ptrdi
         EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) {
             const std::ptrdiff_t at = (row + r) * t.ldc + column + v * kLanes;
-            store(t.C + at, Finish::finish(sums[r][v], t.gate + at, scale));
+            store(t.C + at, Finish::finish(sums[r][v], t.gate, at, scale));
         }
     }
 }

@@ -37,7 +37,7 @@ static double fma_peak(double seconds) {
 }
 
 extern const Kernels kernels;
-const Kernels kernels{EXTRANETS_VARIANT_NAME, kLanes,      parameter_count, train_member,   packed_floats, pack_ensemble,
-                      forward_rows,           moment_rows, jacobian_rows,   batch_gradient, random_words,  fma_peak};
+const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, train_member,   packed_floats, pack_ensemble, forward_rows,
+                      moment_rows,            jacobian_rows,   batch_gradient, random_words,  fma_peak};
 
 }  // namespace EXTRANETS_VARIANT

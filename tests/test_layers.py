@@ -38,8 +38,13 @@ def imported_layers(source: str) -> set[str]:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names.add("extranets.<relative import>")
-    inside = {name.split(".")[1] for name in names if name.startswith("extranets.")}
-    return {name for name in inside if name in LAYERS or name.startswith("<")}
+    inside = {(name + ".").split(".")[1] for name in names if name.split(".")[0] == "extranets"}
+    # A name that is no layer comes from the package itself, which is the last layer.
+    return {name if name in LAYERS or name.startswith("<") else "__init__" for name in inside - {""} | _bare(names)}
+
+
+def _bare(names: set[str]) -> set[str]:
+    return {"__init__"} if "extranets" in names and not any(name.startswith("extranets.") for name in names) else set()
 
 
 def violations(path: Path, source: str) -> list[str]:
@@ -65,6 +70,9 @@ def test_the_check_can_fail():
     upward = "from extranets.estimators import ExtraNetsRegressor"
     assert violations(ROOT / "engine" / "native.py", upward)
     assert violations(ROOT / "uncertainty" / "noise.py", "from extranets import engine")
+    assert violations(ROOT / "engine" / "native.py", "from extranets import ExtraNetsRegressor")
+    assert violations(ROOT / "engine" / "native.py", "import extranets")
+    assert violations(ROOT / "engine" / "native.py", "from . import options")
     assert not violations(ROOT / "estimators" / "extra_nets.py", "from extranets import engine")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.networks import Architecture, Ensemble, concatenate, draw_members
+from extranets.networks import Architecture, Ensemble, draw_members
 
 
 def architecture(*hidden):
@@ -52,7 +52,7 @@ def test_no_hidden_layer():
 def test_slices_and_concatenation_keep_parameters_with_their_members():
     members = draw_members(architecture(6), 0.5, seed=3, ids=np.arange(5))
     ensemble = Ensemble(members, np.arange(members.offsets[-1], dtype=np.float32))
-    again = concatenate(ensemble[:2], ensemble[2:])
+    again = ensemble[:2] + ensemble[2:]
     np.testing.assert_array_equal(again.parameters, ensemble.parameters)
     np.testing.assert_array_equal(again.members.ids, members.ids)
     middle = ensemble[2:4]

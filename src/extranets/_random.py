@@ -24,7 +24,6 @@ class Purpose(IntEnum):
     VALIDATION = 4
     PASS = 5
     ROWS = 6
-    SAMPLE = 7
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:

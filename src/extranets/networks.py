@@ -65,6 +65,14 @@ class Members:
     def __getitem__(self, rows: slice | npt.NDArray[np.generic]) -> Members:
         return Members(self.architecture, self.ids[rows], self.widths[rows], self.masks[rows])
 
+    def __add__(self, other: Members) -> Members:
+        return Members(
+            self.architecture,
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.widths, other.widths]),
+            np.concatenate([self.masks, other.masks]),
+        )
+
 
 @dataclass(frozen=True)
 class Ensemble:
@@ -81,17 +89,8 @@ class Ensemble:
         offsets = self.members.offsets
         return Ensemble(self.members[start:stop], self.parameters[offsets[start] : offsets[stop]])
 
-
-def concatenate(first: Ensemble, second: Ensemble) -> Ensemble:
-    """One ensemble of all members of both."""
-    a, b = first.members, second.members
-    members = Members(
-        a.architecture,
-        np.concatenate([a.ids, b.ids]),
-        np.concatenate([a.widths, b.widths]),
-        np.concatenate([a.masks, b.masks]),
-    )
-    return Ensemble(members, np.concatenate([first.parameters, second.parameters]))
+    def __add__(self, other: Ensemble) -> Ensemble:
+        return Ensemble(self.members + other.members, np.concatenate([self.parameters, other.parameters]))
 
 
 MAX_MASK_DRAWS = 1000

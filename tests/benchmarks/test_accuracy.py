@@ -58,8 +58,20 @@ def test_coverage_on_the_linear_process(noise):
 
 
 @pytest.mark.slow
-def test_default_intervals_cover_at_their_level():
-    """Default estimator, 40 data sets of 1200 + 300 rows: mean coverage within 1.5 points of nominal and two standard errors."""
-    coverage, _ = simulated_coverage("linear", {}, 40)
+@pytest.mark.parametrize("process", ["nonlinear", "linear"])
+def test_default_intervals_cover_at_their_level(process):
+    """``ExtraNetsRegressor()``, 40 data sets: mean coverage within 1.5 points of nominal, and two standard errors."""
+    coverage, _ = simulated_coverage(process, None, 40)
     slack = 0.015 + 2 * standard_error(coverage)
     assert (np.abs(coverage.mean(axis=0) - [0.99, 0.95, 0.90]) < slack).all()
+
+
+@pytest.mark.slow
+def test_out_of_fold_noise_on_the_nonlinear_process():
+    """Near the prototype's figure for hold-out noise with a refit on all rows, .987/.966/.942 (another estimate of the same kind).
+
+    Ours comes from five folds instead of one hold-out, so one more point is allowed beside the sampling error.
+    """
+    coverage, _ = simulated_coverage("nonlinear", {"noise": "cv", "interval": "paper"}, 40)
+    slack = 0.01 + 2 * np.sqrt(2) * standard_error(coverage)
+    assert (np.abs(coverage.mean(axis=0) - [0.987, 0.966, 0.942]) < slack).all()

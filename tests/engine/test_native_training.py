@@ -91,17 +91,28 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("changes", OPTIONS.values(), ids=OPTIONS.keys())
-@pytest.mark.parametrize("hidden", [(), (6,), (7, 5)])
+@pytest.mark.parametrize("hidden", [(), (6,), (7, 5, 9, 4)])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_trajectory_with_every_option(changes, hidden, loss):
+def test_trajectory_with_every_option(variant, changes, hidden, loss):
     members, X, y, weight = make(hidden, loss)
     assert_same_path(members, X, y, replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes), weight=weight)
 
 
-def test_trajectory_with_bootstrap_counts():
+@pytest.mark.parametrize("changes", [{}, {"validation_fraction": 0.3, "patience": 2, "learning_rate": 0.05}], ids=str)
+def test_trajectory_with_bootstrap_counts(variant, changes):
     members, X, y, _ = make((6,))
     counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
-    assert_same_path(members, X, y, Options(n_epochs=5, batch_size=8), counts=counts)
+    assert_same_path(members, X, y, replace(Options(n_epochs=5, batch_size=8), **changes), counts=counts)
+
+
+def test_copies_of_a_row_are_not_split_between_training_and_validation():
+    counts = np.random.default_rng(3).poisson(1.0, 200)
+    problem = reference.make_problem(
+        np.zeros((200, 1)), np.zeros(200), Options(validation_fraction=0.2), 1, 0, counts=counts
+    )
+    assert not set(problem.train_rows) & set(problem.validation_rows)
+    joined = np.concatenate([problem.train_rows, problem.validation_rows])
+    np.testing.assert_array_equal(np.bincount(joined, minlength=200), counts)
 
 
 def test_rows_with_count_zero_do_not_matter():
@@ -179,6 +190,27 @@ def test_divergence_names_the_members():
     options = Options(n_epochs=50, learning_rate=1e30, max_restarts=1)
     with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\).*2 starts.*learning_rate_init"):
         train(members, X, y, options, SEED)
+
+
+def test_what_would_break_the_engine_is_refused():
+    members, X, y, _ = make((5,), ids=[0])
+    options = Options(n_epochs=1)
+    with pytest.raises(ValueError, match="sample without rows"):
+        train(members, X, y, options, SEED, counts=np.zeros((1, len(X))), count_rows=[0])
+    with pytest.raises(ValueError, match="between 0 and 65535"):
+        train(members, X, y, options, SEED, counts=np.full((1, len(X)), -1), count_rows=[0])
+    with pytest.raises(ValueError, match="one row"):
+        train(members, X[:0], y[:0], options, SEED)
+    with pytest.raises(ValueError, match="must be positive"):
+        train(members, X, y, Options(batch_size=0), SEED)
+    deep = draw_members(Architecture(3, (5,) * 64, 2, 2), 1.0, seed=5, ids=[0])
+    with pytest.raises(ValueError, match="too many hidden layers"):
+        train(deep, X, y, options, SEED)
+
+
+def test_the_deepest_network_trains():
+    members, X, y, _ = make((3,) * 63, ids=[0], keep=1.0)
+    assert_same_path(members, X, y, Options(n_epochs=2, batch_size=8))
 
 
 def test_collapsed_networks_are_restarted():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,10 +12,13 @@ import pytest
 from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, engine
 from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
-from extranets.estimators._held_out import hold_out
+from extranets.estimators._held_out import Sample, cross_validation, hold_out
+from extranets.estimators._progress import thread_count
+from extranets.networks import draw_members
+from extranets.uncertainty.noise import held_out_variance
 
 
 def quick(**changes):
@@ -147,6 +151,59 @@ def test_noise_variance_is_found(noise):
     assert abs(model.noise_variance_ / 0.25 - 1) < 0.28
 
 
+def test_degrees_of_freedom_are_counted_per_output():
+    """Ten regressors, 100 rows, noise 1, three outputs: RSS / n would give 0.89. Mean of 30 estimates, four standard errors."""
+    rng = np.random.default_rng(0)
+    estimates = []
+    for seed in range(30):
+        X, Y = rng.normal(size=(100, 10)), rng.normal(size=(100, 3))
+        linear = quick(
+            n_estimators=1, hidden_layer_sizes=(), noise="train", interval="paper", max_iter=150, random_state=seed
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimates.append(linear.fit(X, Y).noise_variance_)
+    mean, error = np.mean(estimates), np.std(estimates) / np.sqrt(np.size(estimates))
+    assert abs(mean - 1) < 4 * error
+    assert mean - 0.89 > 4 * error
+
+
+def test_weights_count_in_the_noise():
+    """Noise sd 0.1 in half of the rows, 1 in the other: the weighted mean of squares, within 20 %."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    loud = np.arange(4000) % 2 == 1
+    y = X[:, 0] + np.where(loud, 1.0, 0.1) * rng.normal(size=4000)
+    for loud_weight in (0.1, 1.0):
+        weight = np.where(loud, loud_weight, 1.0)
+        model = quick(hidden_layer_sizes=(5,)).fit(X, y, sample_weight=weight)
+        assert model.noise_variance_ == pytest.approx(np.average(np.where(loud, 1.0, 0.01), weights=weight), rel=0.2)
+
+
+def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
+    """The estimator hands its own size, not that of a fold, to the estimates."""
+    X_train, y_train, *_ = table
+    model = quick(n_estimators=30).fit(X_train, y_train)
+    seed = draw_seed(0)
+    plan = cross_validation(300, 5, 30, seed)
+    assert plan.members_per_fold == 10
+    sample = Sample(model._x_scaling.apply(X_train), model._y_scaling.apply(y_train[:, None]), np.ones(300))
+    members = draw_members(model.ensemble_.members.architecture, 0.95, seed, plan.extra_ids())
+    folds = engine.train(
+        members,
+        sample.X,
+        sample.y,
+        model._options(300),
+        seed,
+        counts=plan.counts(),
+        count_rows=plan.fold_of_member(members.ids),
+    )
+    held = plan.errors(model.ensemble_, folds.ensemble, sample, 1)
+    unit = y_train.var()
+    assert model.noise_variance_ == pytest.approx(held_out_variance(held, 30)[0] * unit)
+    assert model.noise_variance_ < held_out_variance(held, 10)[0] * unit
+
+
 def test_out_of_fold_noise_is_honest_where_training_residuals_are_not():
     """Noise only: networks with 50 units fit some of it. Out-of-fold residuals are at least the variance of y; training ones are not."""
     rng = np.random.default_rng(0)
@@ -240,17 +297,65 @@ def test_warm_start_equals_a_fresh_fit(table, changes):
     assert grown.n_null_ == fresh.n_null_
 
 
-def test_warm_start_refuses_to_shrink_or_change_shape(table):
-    model = quick(warm_start=True).fit(*table[:2])
+def test_warm_start_refuses_to_shrink(table):
     with pytest.raises(ValueError, match="n_estimators=4 must be at least 8"):
-        model.set_params(n_estimators=4).fit(*table[:2])
-    with pytest.raises(ValueError, match="cannot change hidden_layer_sizes, loss, max_iter"):
-        model.set_params(n_estimators=9, hidden_layer_sizes=(7,)).fit(*table[:2])
+        quick(warm_start=True).fit(*table[:2]).set_params(n_estimators=4).fit(*table[:2])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hidden_layer_sizes": (7,)},
+        {"noise": "holdout"},
+        {"keep_prob": 0.5},
+        {"max_iter": 41},
+        {"loss": "gaussian_nll"},
+    ],
+    ids=str,
+)
+def test_warm_start_refuses_any_other_change(table, changes):
+    """Old networks that saw all rows must not be scored as if they had left the hold-out out, for one."""
+    model = quick(warm_start=True).fit(*table[:2])
+    with pytest.raises(ValueError, match="only n_estimators may change"):
+        model.set_params(n_estimators=9, **changes).fit(*table[:2])
+
+
+def test_warm_start_refuses_other_data(table):
+    X, y = table[:2]
+    model = quick(warm_start=True).fit(X, y)
+    for other in [(X[:-1], y[:-1]), (X, y + 1), (X * 2, y)]:
+        with pytest.raises(ValueError, match="not the data"):
+            model.set_params(n_estimators=9).fit(*other)
 
 
 def test_auto_epochs():
     model = ExtraNetsRegressor()
     assert [model._epochs(n) for n in (10, 927, 1600, 3200, 10_000, 10**6)] == [400, 400, 400, 200, 63, 40]
+
+
+def test_every_parameter_reaches_the_engine():
+    model = ExtraNetsRegressor(
+        loss="gaussian_nll", learning_rate_init=0.02, learning_rate_schedule="cosine", max_iter=7, batch_size=9, alpha=0.3,
+        beta_1=0.8, beta_2=0.95, epsilon=1e-5, max_grad_norm=0.7, early_stopping=True, validation_fraction=0.3,
+        n_iter_no_change=4, tol=0.01, n_restarts=3, max_restarts=2, collapse_r2=0.2,
+    )  # fmt: skip
+    assert model._options(100) == engine.Options(
+        loss="gaussian_nll", n_epochs=7, batch_size=9, learning_rate=0.02, schedule="cosine", beta1=0.8, beta2=0.95,
+        epsilon=1e-5, weight_decay=0.3, max_grad_norm=0.7, validation_fraction=0.3, patience=4, tolerance=0.01, n_starts=3,
+        max_restarts=2, collapse_r2=0.2,
+    )  # fmt: skip
+    assert model.set_params(early_stopping=False)._options(100).validation_fraction == 0
+
+
+def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = joblib.cpu_count()
+    assert thread_count(None) == thread_count(-1) == cores
+    assert thread_count(3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert thread_count(None) == 1 and thread_count(2) == 2
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        thread_count(0)
 
 
 def test_early_stopping_stops_and_reports(table):
@@ -279,6 +384,13 @@ def test_hopeless_collapse_is_a_warning():
         ConvergenceWarning, match=r"networks still had a training R\^2 below collapse_r2=0.5 after 1 restarts"
     ):
         quick(collapse_r2=0.5, max_restarts=1, max_iter=2).fit(X, y)
+
+
+def test_folds_keep_their_members_when_null_members_are_dropped(table):
+    """All ten fold members of one unit each, kept with probability 0.3, would often be null; they are redrawn instead."""
+    for seed in range(5):
+        model = quick(n_estimators=3, hidden_layer_sizes=(1,), keep_prob=0.7, null_members="drop", random_state=seed)
+        assert np.isfinite(model.fit(*table[:2]).noise_variance_)
 
 
 def test_null_members_are_dropped_and_counted(table):
@@ -338,6 +450,11 @@ def test_interval_as_frame(table):
     ]
 
 
+def test_interval_as_frame_of_a_plain_list():
+    out = quick().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict_interval([[0.5], [1.5]], as_frame=True)
+    assert list(out.columns) == ["prediction", "lower_90", "upper_90"] and len(out) == 2
+
+
 def test_unknown_features_are_named(table):
     X_train, y_train, X_test, _ = table
     model = quick().fit(pd.DataFrame(X_train, columns=list("abcde")), y_train)
@@ -394,7 +511,7 @@ def test_bad_tables_are_refused_by_name(X, y, message):
     "changes",
     [
         {"keep_prob": 0.0}, {"keep_prob": 1.1}, {"keep_prob": "most"}, {"n_estimators": 0}, {"hidden_layer_sizes": (5, -1)},
-        {"hidden_layer_sizes": (2.5,)}, {"hidden_layer_sizes": (2,) * 61}, {"max_iter": 0}, {"batch_size": 0},
+        {"hidden_layer_sizes": (2.5,)}, {"hidden_layer_sizes": (2,) * 64}, {"max_iter": 0}, {"batch_size": 0},
         {"learning_rate_init": 0}, {"noise": "test"}, {"interval": "wide"}, {"loss": "absolute"}, {"n_folds": 1},
         {"holdout_fraction": 1.0}, {"alpha": -1}, {"max_grad_norm": 0}, {"learning_rate_schedule": "step"},
         {"noise": "train", "interval": "calibrated"},
@@ -418,6 +535,48 @@ def test_a_failed_refit_leaves_no_old_fit(table):
         model.fit(with_value(np.nan), np.arange(10.0))
     with pytest.raises(NotFittedError):
         model.predict(table[2])
+
+
+def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
+    """Whatever goes wrong after training, Ctrl-C included, must not leave networks without noise."""
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("extranets.estimators.extra_nets.noise_from_held_out", interrupt)
+    model = quick()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*table[:2])
+    with pytest.raises(NotFittedError):
+        model.predict(table[2])
+
+
+def test_divergence_names_the_network(table):
+    with pytest.raises(ArithmeticError, match=r"networks was not finite.*\(first: network 0\).*learning_rate_init"):
+        quick(learning_rate_init=1e35, max_restarts=0).fit(*table[:2])
+
+
+def test_values_beyond_all_measure_are_refused(model, table):
+    X, y = table[:2]
+    with pytest.raises(ValueError, match=r"Row 1, column 2 lies 1\.\d+e\+40 standard deviations"):
+        model.predict([[0, 0, 0, 0, 0], [0, 0, 1e40, 0, 0]])
+    with pytest.raises(ValueError, match=r"Column 0 of X has a standard deviation of \d"):
+        quick().fit(X * 1e200, y)
+    with pytest.raises(ValueError, match="Column 0 of y"):
+        quick().fit(X, y * 1e-170)
+
+
+def test_construction_is_checked_when_it_is_used(table):
+    model = quick().fit(*table[:2]).set_params(interval="bogus")
+    with pytest.raises(ValueError, match=r"interval must be one of.*got 'bogus'"):
+        model.predict_interval(table[2])
+
+
+def test_a_constant_output_is_no_collapse(table):
+    X, y = table[:2]
+    model = quick(loss="gaussian_nll", interval="paper").fit(X, np.stack([y, np.ones_like(y)], axis=1))
+    assert model.restarts_.sum() == 0
+    np.testing.assert_array_equal(model.predict(X)[:, 1], 1.0)
 
 
 def test_constant_target_and_constant_columns():

@@ -1,9 +1,9 @@
-"""The compiled engine behind plain functions on arrays. Shapes and types are checked here, once."""
+"""The compiled engine behind plain functions on arrays. Types are converted here; the extension checks shapes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -24,7 +24,11 @@ _COLLAPSED = 1
 
 
 class TrainingDiverged(ArithmeticError):
-    """Members whose loss turned non-finite in every allowed start."""
+    """Members whose loss turned non-finite in every allowed start. ``members`` holds their ids."""
+
+    def __init__(self, message: str, members: Sequence[int] = ()) -> None:
+        super().__init__(message)  # pickled with the message alone; `members` travels with the attributes
+        self.members = members
 
 
 def _float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
@@ -34,6 +38,13 @@ def _float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def _as_columns(y: npt.ArrayLike) -> npt.NDArray[np.float32]:
     y = _float32(y)
     return y[:, None] if y.ndim == 1 else y
+
+
+def _counts(counts: npt.ArrayLike) -> npt.NDArray[np.uint16]:
+    counts = np.asarray(counts)
+    if counts.size and not (counts.min() >= 0 and counts.max() <= np.iinfo(np.uint16).max):
+        raise ValueError("counts must lie between 0 and 65535")
+    return np.ascontiguousarray(counts, dtype=np.uint16)
 
 
 def native_options(options: Options, seed: int) -> Any:
@@ -88,7 +99,7 @@ def train(
         X=_float32(X),
         y=_as_columns(y),
         weight=None if sample_weight is None else _float32(sample_weight),
-        counts=None if counts is None else np.ascontiguousarray(counts, dtype=np.uint16),
+        counts=None if counts is None else _counts(counts),
         count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
         members=np.ascontiguousarray(members.ids, dtype=np.uint32),
         widths=np.ascontiguousarray(members.widths, dtype=np.int32),
@@ -117,10 +128,11 @@ def train(
 def _raise_if_diverged(members: Members, integers: npt.NDArray[np.int32]) -> None:
     diverged = np.flatnonzero(integers[:, 2] == _NOT_FINITE)
     if len(diverged):
-        names = ", ".join(str(int(i)) for i in members.ids[diverged[:10]])
+        names = ", ".join(str(int(i)) for i in members.ids[diverged[:10]]) + (", ..." if len(diverged) > 10 else "")
         raise TrainingDiverged(
             f"The loss of {len(diverged)} of {len(members)} networks (member {names}) was not finite in any of "
-            f"{int(integers[diverged[0], 1])} starts. Lower learning_rate_init, or set max_grad_norm=1.0."
+            f"{int(integers[diverged[0], 1])} starts. Lower learning_rate_init, or set max_grad_norm=1.0.",
+            [int(i) for i in members.ids[diverged]],
         )
 
 

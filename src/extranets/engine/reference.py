@@ -215,15 +215,16 @@ def make_problem(
 ) -> Problem:
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    rows = np.arange(len(X), dtype=np.uint32)
-    if counts is not None:
-        rows = np.repeat(rows, np.asarray(counts))
+    times = np.ones(len(X), dtype=int) if counts is None else np.asarray(counts)
+    rows = np.flatnonzero(times).astype(np.uint32)
     n_validation = 0
     if options.validation_fraction > 0 and len(rows) > 1:
         rows = shuffled(rows, seed, member, Purpose.VALIDATION)
         n_validation = min(math.ceil(float(np.float32(options.validation_fraction)) * len(rows)), len(rows) - 1)
+    # Copies of a row stay together, so that no row is on both sides.
+    validation, train = (np.repeat(part, times[part]) for part in (rows[:n_validation], rows[n_validation:]))
     y = y[:, None] if y.ndim == 1 else y
-    return Problem(X, y, weight, options, seed, member, rows[n_validation:], rows[:n_validation])
+    return Problem(X, y, weight, options, seed, member, train, validation)
 
 
 def training_step(
@@ -264,7 +265,8 @@ def training_r2(problem: Problem, loss: float) -> float:
     loss = loss / w.mean()
     if problem.options.loss == "squared_error":
         return float(1 - loss / variance.mean())
-    constant_nll = np.mean(0.5 * (np.log(np.maximum(variance, np.exp(-LOG_VARIANCE_LIMIT))) + 1))
+    # A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
+    constant_nll = np.mean(np.where(variance > 1e-9, 0.5 * (np.log(np.maximum(variance, 1e-9)) + 1), 0.0))
     return float(1 - np.exp(2 * (loss - constant_nll)))
 
 

@@ -88,6 +88,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
             Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
+        if self.interval not in CONSTRUCTIONS:
+            raise ValueError(f"interval must be one of {sorted(CONSTRUCTIONS)}; got {self.interval!r}.")
         mean, spread, noise = self._moments(X)
         if self.interval == "calibrated" and self._factors is None:
             raise ValueError(

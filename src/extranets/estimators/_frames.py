@@ -41,4 +41,4 @@ def interval_frame(X: Any, mean: Array, bounds: Array, levels: Array) -> Any:
         import pandas
     except ImportError as error:
         raise ImportError("as_frame=True needs pandas: pip install pandas") from error
-    return pandas.DataFrame(columns, index=getattr(X, "index", None))
+    return pandas.DataFrame(columns, index=X.index if isinstance(X, pandas.DataFrame) else None)

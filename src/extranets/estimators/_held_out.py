@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._random import Purpose, generator
+from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
 from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.intervals import calibrated
+from extranets.uncertainty.noise import held_out_variance
 
 FEWEST_PER_FOLD = 10  # members per fold that give a usable estimate of the spread
 FOLD_BITS = 24  # a member's id holds its number below this bit and, above it, its fold + 1 (0: a final member)
@@ -59,15 +62,14 @@ class Plan:
         parts = []
         for fold in range(self.n_folds):
             first, last = np.searchsorted(fold_of_member, [fold, fold + 1])
-            if first < last:  # a fold may have lost all its members to null masks
-                rows = np.flatnonzero(self.fold_of_row == fold)
-                parts.append(errors_on(ensemble[first:last], sample, rows, n_threads))
+            rows = np.flatnonzero(self.fold_of_row == fold)
+            parts.append(errors_on(ensemble[first:last], sample, rows, n_threads))
         return HeldOut(
             residual=np.concatenate([part.residual for part in parts]),
             spread=np.concatenate([part.spread for part in parts]),
             noise=np.concatenate([part.noise for part in parts]),
             weight=np.concatenate([part.weight for part in parts]),
-            n_members=round(float(np.mean([part.n_members for part in parts]))),
+            n_members=parts[0].n_members,
         )
 
 
@@ -85,8 +87,26 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> Plan:
     return Plan(fold_of_row, 1, 0)
 
 
+def member_name(member: int) -> str:
+    """How a member is called in messages."""
+    fold, number = member >> FOLD_BITS, member % (1 << FOLD_BITS)
+    return f"network {number}" + (f" of fold {fold - 1}" if fold else "")
+
+
 def errors_on(ensemble: Ensemble, sample: Sample, rows: npt.NDArray[np.intp], n_threads: int) -> HeldOut:
     """Errors of one ensemble on some rows."""
-    mean, spread, noise = engine.Moments(ensemble, n_threads=n_threads)(sample.X[rows])
-    noise = np.ones_like(mean) if noise is None else noise
-    return HeldOut(mean - sample.y[rows], spread, noise, sample.weight[rows], len(ensemble))
+    moments = engine.Moments(ensemble, n_threads=n_threads)
+    residual, spread, noise = (np.ones((len(rows), sample.y.shape[1])) for _ in range(3))
+    for block in blocks(len(rows)):  # block by block, so that Ctrl-C is seen
+        mean, spread[block], learned = moments(sample.X[rows[block]])
+        residual[block] = mean - sample.y[rows[block]]
+        if learned is not None:
+            noise[block] = learned
+    return HeldOut(residual, spread, noise, sample.weight[rows], len(ensemble))
+
+
+def noise_from_held_out(held: HeldOut, ensemble: Ensemble) -> tuple[Array, Array]:
+    """Residual variance and calibration factors, from errors on rows that were not trained on."""
+    learned = ensemble.members.architecture.learns_noise
+    variance = np.ones(held.residual.shape[1]) if learned else held_out_variance(held, len(ensemble))
+    return variance, calibrated.fit_factors(held, held.noise * variance, len(ensemble))

@@ -33,19 +33,28 @@ class ProgressLine:
     def __init__(self, title: str) -> None:
         self.title = title
         self.begin = time.monotonic()
+        self.logged = 0.0
 
     def __call__(self, done: float) -> None:
-        if not sys.stderr.isatty():  # a log file gets the last line only
-            return
         spent = time.monotonic() - self.begin
+        if not sys.stderr.isatty():
+            self._log(done, spent)
+            return
         left = f"{_clock(spent / done * (1 - done))} left" if done > 0.01 else ""
         bar = "#" * round(30 * done)
         print(f"\r{self.title}  [{bar:.<30}] {100 * done:3.0f} %  {left:<12}", end="", file=sys.stderr, flush=True)
 
+    def _log(self, done: float, spent: float) -> None:
+        """Where lines cannot be redrawn (a file, a notebook): one every ten seconds."""
+        if spent - self.logged >= 10:
+            self.logged = spent
+            print(f"{self.title}: {100 * done:.0f} % after {_clock(spent)}", file=sys.stderr, flush=True)
+
     def close(self, finished: bool) -> None:
         spent = _clock(time.monotonic() - self.begin)
         bar, word = ("#" * 30, "100 %") if finished else ("stopped".center(30), "")
-        print(f"\r{self.title}  [{bar}] {word}  {spent:<12}", file=sys.stderr, flush=True)
+        start = "\r" if sys.stderr.isatty() else ""
+        print(f"{start}{self.title}  [{bar}] {word}  {spent:<12}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from scipy import sparse
 
 Array = npt.NDArray[np.float64]
 
+LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
+LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float32
 BLOCK_ROWS = 65_536  # rows that are converted at a time, so that predicting needs no copy of a large table
 
 
@@ -27,24 +29,39 @@ class Scaling:
     scale: Array
 
     @classmethod
-    def of(cls, values: Any, weight: Array) -> Scaling:
-        """Weighted mean and standard deviation. Shape: values ``(n, k)``, weight ``(n,)``."""
+    def of(cls, values: Any, weight: Array, name: str) -> Scaling:
+        """Weighted mean and standard deviation. Shape: values ``(n, k)``, weight ``(n,)``; ``name`` is for messages."""
         values = dense(values)
         centre = np.average(values, axis=0, weights=weight)
-        variance = np.zeros_like(centre)
-        for rows in blocks(len(values)):
-            variance += weight[rows] @ (values[rows] - centre) ** 2
-        scale = np.sqrt(variance / weight.sum())
+        largest = np.max([np.abs(values[rows] - centre).max(axis=0) for rows in blocks(len(values))], axis=0)
+        # In units of the largest deviation, so that no square overflows or vanishes.
+        unit = np.where(largest > 0, largest, 1.0)
+        squares = sum(weight[rows] @ ((values[rows] - centre) / unit) ** 2 for rows in blocks(len(values)))
+        scale = largest * np.sqrt(squares / weight.sum())
         # A column of equal large numbers has a tiny deviation from rounding alone.
-        constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)
-        return cls(centre, np.where(constant, 0.0, scale))
+        scale[scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)] = 0.0
+        extreme = ~np.isfinite(scale) | (scale > LARGEST_SCALE) | ((scale > 0) & (scale < 1 / LARGEST_SCALE))
+        if extreme.any():
+            column = int(np.argmax(extreme))
+            raise ValueError(
+                f"Column {column} of {name} has a standard deviation of {scale[column]:.3g}, which leaves no room for "
+                "squares; rescale it."
+            )
+        return cls(centre, scale)
 
     def apply(self, values: Any) -> npt.NDArray[np.float32]:
         """Shape: values ``(n, k)``, dense or sparse -> ``(n, k)`` float32."""
         out = np.empty(values.shape, dtype=np.float32)
         factor = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
         for rows in blocks(len(out)):
-            out[rows] = (dense(values[rows]) - self.centre) * factor
+            scaled = (dense(values[rows]) - self.centre) * factor
+            if np.abs(scaled).max(initial=0.0) > LARGEST_VALUE:
+                row, column = np.argwhere(np.abs(scaled) > LARGEST_VALUE)[0]
+                raise ValueError(
+                    f"Row {rows.start + row}, column {column} lies {abs(scaled[row, column]):.3g} standard deviations from "
+                    "the training mean, too far for any prediction. Check the value and its unit."
+                )
+            out[rows] = scaled
         return out
 
     def undo(self, values: npt.NDArray[np.floating]) -> Array:

@@ -16,16 +16,27 @@ from extranets import engine
 from extranets._random import draw_seed
 from extranets.engine.options import LOSSES, SCHEDULES
 from extranets.estimators._base import NetsRegressor
-from extranets.estimators._held_out import FOLD_BITS, Plan, Sample, cross_validation, errors_on, hold_out
+from extranets.estimators._fitted import Fitted, Recipe
+from extranets.estimators._held_out import (
+    FOLD_BITS,
+    Plan,
+    Sample,
+    cross_validation,
+    errors_on,
+    hold_out,
+    member_name,
+    noise_from_held_out,
+)
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._scaling import Scaling
 from extranets.estimators._validation import check_training_table
-from extranets.networks import Architecture, Ensemble, concatenate, draw_members
-from extranets.uncertainty import noise as noise_estimates
-from extranets.uncertainty.components import Array, HeldOut
-from extranets.uncertainty.intervals import CONSTRUCTIONS, calibrated
+from extranets.networks import Architecture, Ensemble, draw_members
+from extranets.uncertainty.components import Array
+from extranets.uncertainty.intervals import CONSTRUCTIONS
+from extranets.uncertainty.noise import training_variance
 
-MOST_LAYERS = 60  # the engine's fixed tables hold 64
+MOST_LAYERS = 63  # what the engine's fixed tables hold
+MOST_COUNT = 1 << 30  # the engine counts in 32 bits
 AUTO_EPOCHS = (40, 400)  # fewest and most epochs of max_iter="auto"
 AUTO_STEPS = 20_000  # ... which stays below this many mini-batches where it can
 
@@ -77,16 +88,18 @@ class ExtraNetsRegressor(NetsRegressor):
         What to do with a mask that empties a hidden layer. Dropped members are counted in ``n_null_``.
     noise : {"cv", "holdout", "train"}, default="cv"
         Where the residual variance comes from: out-of-fold predictions (the final networks still see all rows), a held-out
-        share of the rows, or training residuals corrected for degrees of freedom.
+        share of the rows, or training residuals corrected for degrees of freedom (with ``interval="paper"`` or ``"total"``).
     n_folds : int, default=5
-        Folds of ``noise="cv"``. The folds share as many networks as the ensemble has, so they cost about one more fit.
+        Folds of ``noise="cv"``. Every fold has n_estimators / n_folds networks of its own (at least ten, at most n_estimators),
+        so with 50 networks or more the folds cost about one more fit.
     holdout_fraction : float in (0, 1), default=0.2
         Share of the rows that ``noise="holdout"`` keeps from training.
     interval : {"calibrated", "paper", "total"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
         a * spread + b * noise with a, b >= 0 fitted to held-out residuals, so that the width adapts to x.
     warm_start : bool, default=False
-        Keep the networks of the last fit and train only those that a larger ``n_estimators`` adds. The data must be the same.
+        Keep the networks of the last fit and train only those that a larger ``n_estimators`` adds (and the folds' networks
+        anew). The data and all other parameters must be the same.
     n_jobs : int or None, default=None
         Threads. None uses all cores (or ``OMP_NUM_THREADS``). Results do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -127,7 +140,7 @@ class ExtraNetsRegressor(NetsRegressor):
     n_iter_: int
     calibration_: Array | None
     noise_variance_: float | Array | None
-    _seed: int
+    _fitted: Fitted
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, 1 << FOLD_BITS, closed="left")],
@@ -136,19 +149,19 @@ class ExtraNetsRegressor(NetsRegressor):
         "loss": [StrOptions(set(LOSSES))],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
         "learning_rate_schedule": [StrOptions(set(SCHEDULES))],
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "batch_size": [Interval(Integral, 1, MOST_COUNT, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta_1": [Interval(Real, 0, 1, closed="left")],
-        "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "beta_1": [Interval(Real, 0, 1 - 1e-6, closed="both")],
+        "beta_2": [Interval(Real, 0, 1 - 1e-6, closed="both")],
+        "epsilon": [Interval(Real, 1e-30, None, closed="left")],
         "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, MOST_COUNT, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "max_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_restarts": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "max_restarts": [Interval(Integral, 0, MOST_COUNT, closed="left")],
         "collapse_r2": [Interval(Real, None, 1, closed="neither")],
         "null_members": [StrOptions({"redraw", "drop"})],
         "noise": [StrOptions({"cv", "holdout", "train"})],
@@ -239,22 +252,26 @@ class ExtraNetsRegressor(NetsRegressor):
         self
         """
         self._check_parameters()
-        grow = self._goes_on()
-        X, y, weight = check_training_table(self, X, y, sample_weight, reset=not grow)
+        old = self._fit_to_grow()
+        X, y, weight = check_training_table(self, X, y, sample_weight, reset=old is None)
         y_is_vector, y = y.ndim == 1, y.reshape(len(y), -1)
-        architecture = self._architecture(X.shape[1], y.shape[1])
-        if grow:
-            self._check_growth(architecture, len(y))
-            seed, x_scaling, y_scaling = self._seed, self._x_scaling, self._y_scaling
-        else:
-            seed, x_scaling, y_scaling = draw_seed(self.random_state), Scaling.of(X, weight), Scaling.of(y, weight)
+        x_scaling, y_scaling = Scaling.of(X, weight, "X"), Scaling.of(y, weight, "y")
+        recipe = self._recipe(x_scaling, y_scaling, len(y))
+        if old is not None:
+            self._check_growth(old, recipe)
+        seed = draw_seed(self.random_state) if old is None else old.seed
         sample = Sample(x_scaling.apply(X), y_scaling.apply(y), weight)
         plan = self._plan(len(y), seed)
-        first = len(self.ensemble_) + self.n_null_ if grow else 0
-        trained = self._train(architecture, sample, plan, seed, first)
-        self._seed, self._x_scaling, self._y_scaling, self._y_is_vector = seed, x_scaling, y_scaling, y_is_vector
-        extra = self._keep_final(trained, grow)
-        self._set_noise(sample, plan, extra)
+        trained = self._train(recipe.architecture, sample, plan, seed, first=0 if old is None else old.n_estimators)
+        fitted, extra = self._assemble(old, trained, recipe, seed)
+        noise, factors = self._noise_of(fitted.ensemble, extra, sample, plan)
+        # Nothing failed: only now is the estimator fitted.
+        self._x_scaling, self._y_scaling, self._y_is_vector = x_scaling, y_scaling, y_is_vector
+        self._fitted = fitted
+        self.restarts_, self.loss_curve_, self.n_null_ = fitted.restarts, fitted.loss_curve, fitted.n_null
+        self.n_iter_ = int((~np.isnan(fitted.loss_curve)).sum(axis=1).max())
+        self.ensemble_ = fitted.ensemble
+        self._store_noise(noise, factors)
         return self
 
     def estimate_noise(self, X: Any, y: Any) -> ExtraNetsRegressor:
@@ -271,9 +288,9 @@ class ExtraNetsRegressor(NetsRegressor):
         -------
         self
         """
-        if self.loss == "gaussian_nll" and self.interval != "calibrated":
-            raise ValueError("With loss='gaussian_nll' the networks predict the noise; there is none to estimate.")
         check_is_fitted(self)
+        if self._fitted.ensemble.members.architecture.learns_noise and self.interval != "calibrated":
+            raise ValueError("With loss='gaussian_nll' the networks predict the noise; there is none to estimate.")
         X, y, weight = check_training_table(self, X, y, None, reset=False)
         y = y.reshape(len(y), -1)
         if y.shape[1] != len(self._y_scaling.centre):
@@ -281,7 +298,8 @@ class ExtraNetsRegressor(NetsRegressor):
                 f"y has {y.shape[1]} outputs, but the networks were fitted to {len(self._y_scaling.centre)}."
             )
         sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), weight)
-        self._calibrate(errors_on(self.ensemble_, sample, np.arange(len(y)), thread_count(self.n_jobs)))
+        held = errors_on(self.ensemble_, sample, np.arange(len(y)), thread_count(self.n_jobs))
+        self._store_noise(*noise_from_held_out(held, self.ensemble_))
         return self
 
     # -- fit, step by step ---------------------------------------------------------------------------------------------
@@ -303,26 +321,34 @@ class ExtraNetsRegressor(NetsRegressor):
         sizes = self.hidden_layer_sizes
         return (sizes,) if isinstance(sizes, Integral) else tuple(sizes)  # type: ignore[arg-type]
 
-    def _goes_on(self) -> bool:
-        """True to grow the ensemble of an earlier fit; otherwise forget that, so that a failed fit leaves no fitted estimator."""
+    def _fit_to_grow(self) -> Fitted | None:
+        """The earlier fit, if it is to be grown; otherwise it is forgotten, so that a failed fit leaves no fitted estimator."""
         if self.warm_start and hasattr(self, "ensemble_"):
-            return True
+            return self._fitted
         if hasattr(self, "ensemble_"):
             del self.ensemble_
-        return False
+        return None
 
-    def _architecture(self, n_inputs: int, n_outputs: int) -> Architecture:
+    def _recipe(self, x_scaling: Scaling, y_scaling: Scaling, n_rows: int) -> Recipe:
+        n_outputs = len(y_scaling.centre)
         heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
-        return Architecture(n_inputs, self._hidden(), n_outputs, heads)
+        return Recipe(
+            Architecture(len(x_scaling.centre), self._hidden(), n_outputs, heads),
+            self._options(n_rows),
+            (self.keep_prob, self.null_members, self.noise, self.holdout_fraction),
+            np.concatenate([x_scaling.centre, x_scaling.scale, y_scaling.centre, y_scaling.scale, [n_rows]]).tobytes(),
+        )
 
-    def _check_growth(self, architecture: Architecture, n_rows: int) -> None:
-        have = len(self.ensemble_) + self.n_null_
-        if architecture != self.ensemble_.members.architecture or self._epochs(n_rows) != self.loss_curve_.shape[1]:
+    def _check_growth(self, old: Fitted, recipe: Recipe) -> None:
+        if recipe != old.recipe:
             raise ValueError(
-                "warm_start=True cannot change hidden_layer_sizes, loss, max_iter or the data; fit a new estimator."
+                "warm_start=True adds networks to those of the last fit, so only n_estimators may change since then, not "
+                "the data or how networks are trained. Set warm_start=False to fit anew."
             )
-        if self.n_estimators < have:
-            raise ValueError(f"n_estimators={self.n_estimators} must be at least {have} when warm_start=True.")
+        if self.n_estimators < old.n_estimators:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least {old.n_estimators} when warm_start=True."
+            )
 
     def _options(self, n_rows: int) -> engine.Options:
         return engine.Options(
@@ -362,34 +388,43 @@ class ExtraNetsRegressor(NetsRegressor):
         self, architecture: Architecture, sample: Sample, plan: Plan | None, seed: int, first: int
     ) -> engine.Trained:
         """Train final members ``first`` to ``n_estimators``, and the plan's own members, in one call."""
-        ids = np.arange(first, self.n_estimators, dtype=np.uint32)
+        new = np.arange(first, self.n_estimators, dtype=np.uint32)
+        members = draw_members(architecture, self.keep_prob, seed, new, null=self.null_members)
         if plan is not None:
-            ids = np.concatenate([ids, plan.extra_ids()])
-        members = draw_members(architecture, self.keep_prob, seed, ids, null=self.null_members)
-        with progress_line(f"Training {len(members)} networks", self.verbose) as progress:
-            return engine.train(
-                members,
-                sample.X,
-                sample.y,
-                self._options(len(sample.y)),
-                seed,
-                sample_weight=None if (sample.weight == 1).all() else sample.weight,
-                counts=None if plan is None else plan.counts(),
-                count_rows=None if plan is None else plan.fold_of_member(members.ids),
-                n_threads=thread_count(self.n_jobs),
-                progress=progress,
-            )
+            members += draw_members(architecture, self.keep_prob, seed, plan.extra_ids())
+        try:
+            with progress_line(f"Training {len(members)} networks", self.verbose) as progress:
+                return engine.train(
+                    members,
+                    sample.X,
+                    sample.y,
+                    self._options(len(sample.y)),
+                    seed,
+                    sample_weight=None if (sample.weight == 1).all() else sample.weight,
+                    counts=None if plan is None else plan.counts(),
+                    count_rows=None if plan is None else plan.fold_of_member(members.ids),
+                    n_threads=thread_count(self.n_jobs),
+                    progress=progress,
+                )
+        except engine.TrainingDiverged as error:
+            raise engine.TrainingDiverged(
+                f"The loss of {len(error.members)} of {len(members)} networks was not finite in any of their starts (first: "
+                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0.",
+                error.members,
+            ) from None
 
-    def _keep_final(self, trained: engine.Trained, grow: bool) -> Ensemble:
-        """Store the final members and how their training went; returns the others."""
+    def _assemble(
+        self, old: Fitted | None, trained: engine.Trained, recipe: Recipe, seed: int
+    ) -> tuple[Fitted, Ensemble]:
+        """The final members, old and new, and how their training went; and the members that left a fold out."""
         n_final = int(np.searchsorted(trained.ensemble.members.ids, 1 << FOLD_BITS))
         final = trained.ensemble[:n_final]
         restarts = trained.n_attempts[:n_final] - self.n_restarts
         curve = trained.loss_curve[:n_final]
-        if grow:
-            final = concatenate(self.ensemble_, final)
-            restarts = np.concatenate([self.restarts_, restarts])
-            curve = np.concatenate([self.loss_curve_, curve])
+        if old is not None:
+            final = old.ensemble + final
+            restarts = np.concatenate([old.restarts, restarts])
+            curve = np.concatenate([old.loss_curve, curve])
         if len(final) == 0:
             raise ValueError("Every mask emptied a hidden layer; use a larger keep_prob or null_members='redraw'.")
         if trained.collapsed.any():
@@ -400,36 +435,27 @@ class ExtraNetsRegressor(NetsRegressor):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.restarts_, self.loss_curve_ = restarts, curve
-        self.n_null_ = self.n_estimators - len(final)
-        self.n_iter_ = int((~np.isnan(curve)).sum(axis=1).max())
-        self.ensemble_ = final
-        return trained.ensemble[n_final:]
+        fitted = Fitted(recipe, seed, self.n_estimators, final, restarts, curve)
+        return fitted, trained.ensemble[n_final:]
 
-    def _set_noise(self, sample: Sample, plan: Plan | None, extra: Ensemble) -> None:
+    def _noise_of(
+        self, ensemble: Ensemble, extra: Ensemble, sample: Sample, plan: Plan | None
+    ) -> tuple[Array, Array | None]:
+        """Residual variance and, where rows were held out, the calibration's factors."""
         n_threads = thread_count(self.n_jobs)
         if plan is not None:
-            self._calibrate(plan.errors(self.ensemble_, extra, sample, n_threads))
-            return
+            return noise_from_held_out(plan.errors(ensemble, extra, sample, n_threads), ensemble)
         n_outputs = sample.y.shape[1]
-        variance = np.ones(n_outputs)
-        if self.loss == "squared_error":
-            held = errors_on(self.ensemble_, sample, np.arange(len(sample.y)), n_threads)
-            n_parameters = len(self.ensemble_.parameters) / len(self.ensemble_)
-            variance = noise_estimates.training_variance(held.residual, held.weight, n_parameters)
-        self._store_noise(variance, None)
-
-    def _calibrate(self, held: HeldOut) -> None:
-        """Noise and calibration factors from errors on rows that were not trained on."""
-        learned = self.loss == "gaussian_nll"
-        n_members, n_outputs = len(self.ensemble_), held.residual.shape[1]
-        variance = np.ones(n_outputs) if learned else noise_estimates.held_out_variance(held, n_members)
-        self._store_noise(variance, calibrated.fit_factors(held, held.noise * variance, n_members))
+        if ensemble.members.architecture.learns_noise:
+            return np.ones(n_outputs), None
+        errors = errors_on(ensemble, sample, np.arange(len(sample.y)), n_threads)
+        per_output = len(ensemble.parameters) / len(ensemble) / n_outputs
+        return training_variance(errors.residual, errors.weight, per_output), None
 
     def _store_noise(self, variance: Array, factors: Array | None) -> None:
         self._noise, self._factors = variance, factors
         in_units = variance * self._y_scaling.scale**2
         self.calibration_ = factors[:, 0] if factors is not None and self._y_is_vector else factors
         self.noise_variance_ = None
-        if self.loss == "squared_error":
+        if not self.ensemble_.members.architecture.learns_noise:
             self.noise_variance_ = float(in_units[0]) if self._y_is_vector else in_units
