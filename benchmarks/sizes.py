@@ -18,6 +18,7 @@ class Sizes:
     peer_repeats: int | None  # None: as many as each peer asks for
     peak_seconds: float
     imports: int
+    first_fits: int
     patience: float  # seconds per figure to spend on waiting for other processes
     targets: bool
 
@@ -36,6 +37,7 @@ FULL = Sizes(
     peer_repeats=None,
     peak_seconds=0.3,
     imports=7,
+    first_fits=3,
     patience=60.0,
     targets=True,
 )
@@ -50,6 +52,7 @@ QUICK = Sizes(
     peer_repeats=1,
     peak_seconds=0.01,
     imports=1,
+    first_fits=1,
     patience=0.0,
     targets=False,
 )

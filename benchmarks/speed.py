@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.first import first_fit
 from benchmarks.importing import imports
 from benchmarks.machine import describe
 from benchmarks.predicting import predict
@@ -19,6 +20,7 @@ from benchmarks.training import Progress, fit, peak, scaling
 
 SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "fit": fit,
+    "first": first_fit,
     "peak": peak,
     "scaling": scaling,
     "predict": predict,
