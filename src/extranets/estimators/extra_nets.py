@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from extranets import engine
 from extranets._random import draw_seed
-from extranets.engine.options import LOSSES, SCHEDULES
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import Fitted, Recipe
 from extranets.estimators._held_out import (
@@ -29,19 +28,15 @@ from extranets.estimators._held_out import (
 )
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._scaling import Scaling
+from extranets.estimators._training import TRAINING_CONSTRAINTS, TrainingParameters
 from extranets.estimators._validation import check_training_table
 from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.intervals import CONSTRUCTIONS
 from extranets.uncertainty.noise import training_variance
 
-MOST_LAYERS = 63  # what the engine's fixed tables hold
-MOST_COUNT = 1 << 30  # the engine counts in 32 bits
-AUTO_EPOCHS = (40, 400)  # fewest and most epochs of max_iter="auto"
-AUTO_STEPS = 20_000  # ... which stays below this many mini-batches where it can
 
-
-class ExtraNetsRegressor(NetsRegressor):
+class ExtraNetsRegressor(TrainingParameters, NetsRegressor):
     """Ensemble of thinned ReLU networks with prediction intervals.
 
     Each of ``n_estimators`` networks loses hidden units by its own fixed Bernoulli mask and is trained from its own random
@@ -143,26 +138,9 @@ class ExtraNetsRegressor(NetsRegressor):
     _fitted: Fitted
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TRAINING_CONSTRAINTS,
         "n_estimators": [Interval(Integral, 1, 1 << FOLD_BITS, closed="left")],
-        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
         "keep_prob": [Interval(Real, 0, 1, closed="right")],
-        "loss": [StrOptions(set(LOSSES))],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate_schedule": [StrOptions(set(SCHEDULES))],
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, MOST_COUNT, closed="left")],
-        "batch_size": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta_1": [Interval(Real, 0, 1 - 1e-6, closed="both")],
-        "beta_2": [Interval(Real, 0, 1 - 1e-6, closed="both")],
-        "epsilon": [Interval(Real, 1e-30, None, closed="left")],
-        "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_restarts": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-        "max_restarts": [Interval(Integral, 0, MOST_COUNT, closed="left")],
-        "collapse_r2": [Interval(Real, None, 1, closed="neither")],
         "null_members": [StrOptions({"redraw", "drop"})],
         "noise": [StrOptions({"cv", "holdout", "train"})],
         "n_folds": [Interval(Integral, 2, 200, closed="both")],
@@ -306,20 +284,12 @@ class ExtraNetsRegressor(NetsRegressor):
 
     def _check_parameters(self) -> None:
         self._validate_params()
-        hidden = self._hidden()
-        if any(not isinstance(size, Integral) or size < 1 for size in hidden) or len(hidden) > MOST_LAYERS:
-            raise ValueError(
-                f"hidden_layer_sizes must hold at most {MOST_LAYERS} whole numbers of at least 1; got {self.hidden_layer_sizes!r}."
-            )
+        self._check_hidden()
         if self.interval == "calibrated" and self.noise == "train":
             raise ValueError(
                 "interval='calibrated' needs errors on rows that were not trained on; use noise='cv' or noise='holdout', "
                 "or another interval with noise='train'."
             )
-
-    def _hidden(self) -> tuple[int, ...]:
-        sizes = self.hidden_layer_sizes
-        return (sizes,) if isinstance(sizes, Integral) else tuple(sizes)  # type: ignore[arg-type]
 
     def _fit_to_grow(self) -> Fitted | None:
         """The earlier fit, if it is to be grown; otherwise it is forgotten, so that a failed fit leaves no fitted estimator."""
@@ -330,10 +300,8 @@ class ExtraNetsRegressor(NetsRegressor):
         return None
 
     def _recipe(self, x_scaling: Scaling, y_scaling: Scaling, n_rows: int) -> Recipe:
-        n_outputs = len(y_scaling.centre)
-        heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
         return Recipe(
-            Architecture(len(x_scaling.centre), self._hidden(), n_outputs, heads),
+            self._architecture(len(x_scaling.centre), len(y_scaling.centre)),
             self._options(n_rows),
             (self.keep_prob, self.null_members, self.noise, self.holdout_fraction),
             np.concatenate([x_scaling.centre, x_scaling.scale, y_scaling.centre, y_scaling.scale, [n_rows]]).tobytes(),
@@ -349,32 +317,6 @@ class ExtraNetsRegressor(NetsRegressor):
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least {old.n_estimators} when warm_start=True."
             )
-
-    def _options(self, n_rows: int) -> engine.Options:
-        return engine.Options(
-            loss=self.loss,
-            n_epochs=self._epochs(n_rows),
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate_init,
-            schedule=self.learning_rate_schedule,
-            beta1=self.beta_1,
-            beta2=self.beta_2,
-            epsilon=self.epsilon,
-            weight_decay=self.alpha,
-            max_grad_norm=self.max_grad_norm or 0.0,
-            validation_fraction=self.validation_fraction if self.early_stopping else 0.0,
-            patience=self.n_iter_no_change,
-            tolerance=self.tol,
-            n_starts=self.n_restarts,
-            max_restarts=self.max_restarts,
-            collapse_r2=self.collapse_r2,
-        )
-
-    def _epochs(self, n_rows: int) -> int:
-        if self.max_iter != "auto":
-            return int(self.max_iter)
-        fewest, most = AUTO_EPOCHS
-        return int(np.clip(AUTO_STEPS // -(-n_rows // self.batch_size), fewest, most))
 
     def _plan(self, n_rows: int, seed: int) -> Plan | None:
         """Which rows to hold out for the noise and the calibration; None where neither needs them."""
