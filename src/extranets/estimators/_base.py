@@ -12,16 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from extranets import engine
 from extranets.estimators import _frames
+from extranets.estimators._conformal import Conformal
 from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import Scaling, blocks
-from extranets.estimators._validation import check_levels, check_table
+from extranets.estimators._validation import check_levels, check_table, check_training_table
 from extranets.networks import Ensemble
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty.conformal import conformal_scores
 from extranets.uncertainty.intervals import CONSTRUCTIONS
 
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
+    from typing_extensions import Self  # typing has it from Python 3.11 on
+
+
+SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
 
 
 class NetsRegressor(RegressorMixin, BaseEstimator):
@@ -35,6 +41,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
     _y_is_vector: bool
     _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
     _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
+    _conformal: Conformal | None = None  # set by conformalize, forgotten by fit
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")
@@ -105,7 +112,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         return self.predict_components(X).total
 
     def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
-        """Central prediction intervals.
+        """Central prediction intervals: Normal, or conformal after :meth:`conformalize`.
 
         Parameters
         ----------
@@ -124,7 +131,10 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         """
         levels, single = check_levels("coverage", coverage)
         parts = self.predict_components(X)
-        bounds = normal.interval(parts.mean, parts.std, levels)
+        if self._conformal is None:
+            bounds = normal.interval(parts.mean, parts.std, levels)
+        else:
+            bounds = self._conformal.interval(parts, levels, self.interval)
         if as_frame:
             return _frames.interval_frame(X, parts.mean, bounds, levels)
         return bounds[..., 0] if single else bounds
@@ -142,13 +152,59 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
 
         parts = self.predict_components(X)
         # scipy takes a scale of zero for a mistake and answers NaN
-        return norm(loc=parts.mean, scale=np.maximum(parts.std, np.finfo(np.float64).tiny))
+        return norm(loc=parts.mean, scale=np.maximum(parts.std, SMALLEST_STD))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
         parts = self.predict_components(X)
         draws = check_random_state(random_state).standard_normal((*parts.mean.shape, n_samples))
         return parts.mean[..., None] + parts.std[..., None] * draws
+
+    # -- rows that were held out ---------------------------------------------------------------------------------------
+
+    def conformalize(self, X: Any, y: Any) -> Self:
+        """Make intervals cover by construction, from rows that were not used to fit (split conformal prediction).
+
+        ``predict_interval`` then gives mean plus or minus a multiple of the predicted standard deviation, the multiple being
+        an exact quantile of the held-out rows' errors in such units. If they and the new rows are exchangeable, the coverage
+        is at least the one asked for, on average, whatever the distribution; and the width still adapts to x. Quantiles,
+        variances and ``predict_dist`` stay as they are. A new ``fit`` forgets it.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            At least coverage / (1 - coverage) rows: 9 for 0.9, 99 for 0.99.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X_train, y_train, X_rest, y_rest = linear_process(600, random_state=0).split(300)
+        >>> model = ExtraNetsRegressor(n_estimators=5, max_iter=40, random_state=0).fit(X_train, y_train)
+        >>> model.conformalize(X_rest[:200], y_rest[:200]).predict_interval(X_rest[200:], coverage=0.9).shape
+        (100, 2)
+        """
+        X, y = self._check_held_out(X, y)
+        parts = self.predict_components(X)
+        scores = conformal_scores(self._as_target(y), parts.mean, np.maximum(parts.std, SMALLEST_STD))
+        self._conformal = Conformal(self.interval, scores)
+        return self
+
+    def _check_held_out(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Checked rows with their targets. Shape: y ``(n, n_outputs)``."""
+        check_is_fitted(self)
+        X, y, _ = check_training_table(self, X, y, None, reset=False)
+        y = y.reshape(len(y), -1)
+        if y.shape[1] != len(self._y_scaling.centre):
+            raise ValueError(
+                f"y has {y.shape[1]} outputs, but the networks were fitted to {len(self._y_scaling.centre)}."
+            )
+        return X, y
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 

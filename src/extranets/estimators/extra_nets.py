@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from extranets import engine
 from extranets._random import draw_seed
@@ -266,16 +265,10 @@ class ExtraNetsRegressor(TrainingParameters, NetsRegressor):
         -------
         self
         """
-        check_is_fitted(self)
-        if self._fitted.ensemble.members.architecture.learns_noise and self.interval != "calibrated":
+        X, y = self._check_held_out(X, y)
+        if self.ensemble_.members.architecture.learns_noise and self.interval != "calibrated":
             raise ValueError("With loss='gaussian_nll' the networks predict the noise; there is none to estimate.")
-        X, y, weight = check_training_table(self, X, y, None, reset=False)
-        y = y.reshape(len(y), -1)
-        if y.shape[1] != len(self._y_scaling.centre):
-            raise ValueError(
-                f"y has {y.shape[1]} outputs, but the networks were fitted to {len(self._y_scaling.centre)}."
-            )
-        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), weight)
+        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
         held = errors_on(self.ensemble_, sample, np.arange(len(y)), thread_count(self.n_jobs))
         self._store_noise(*noise_from_held_out(held, self.ensemble_))
         return self
@@ -395,7 +388,7 @@ class ExtraNetsRegressor(TrainingParameters, NetsRegressor):
         return training_variance(errors.residual, errors.weight, per_output), None
 
     def _store_noise(self, variance: Array, factors: Array | None) -> None:
-        self._noise, self._factors = variance, factors
+        self._noise, self._factors, self._conformal = variance, factors, None
         in_units = variance * self._y_scaling.scale**2
         self.calibration_ = factors[:, 0] if factors is not None and self._y_is_vector else factors
         self.noise_variance_ = None
