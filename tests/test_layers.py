@@ -12,7 +12,7 @@ import extranets
 ROOT = Path(extranets.__file__).parent
 
 # From the top. A name is a module or a package of src/extranets.
-LAYERS = ["_random", "data", "networks", "engine", "uncertainty", "estimators", "build", "__init__"]
+LAYERS = ["_random", "data", "networks", "engine", "uncertainty", "metrics", "estimators", "build", "__init__"]
 
 # Layers that must not know each other although the order would allow it.
 STRANGERS = {
@@ -21,6 +21,9 @@ STRANGERS = {
     ("uncertainty", "networks"),
     ("uncertainty", "engine"),
     ("estimators", "data"),
+    ("metrics", "data"),
+    ("metrics", "networks"),
+    ("metrics", "engine"),
 }
 
 

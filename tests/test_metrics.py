@@ -1,0 +1,498 @@
+"""Scores against other libraries, hand-computed cases, their properties, and scikit-learn's model selection."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from sklearn.linear_model import BayesianRidge
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from extranets import ExtraNetsRegressor, metrics
+
+RNG = np.random.default_rng(0)
+N = 200
+MEAN = RNG.normal(size=N)
+STD = RNG.uniform(0.5, 2.0, N)
+Y = MEAN + 1.3 * STD * RNG.normal(size=N) + 0.2
+WEIGHT = RNG.uniform(0.0, 3.0, N)
+LOWER, UPPER = MEAN - 1.5 * STD, MEAN + 1.5 * STD
+MEMBERS = MEAN + STD * RNG.normal(size=(9, N))
+
+# Every score with predictions for Y; the last axis of a prediction is rows.
+SCORES = {
+    "rmse": (metrics.rmse, [MEAN]),
+    "mae": (metrics.mae, [MEAN]),
+    "pinball_loss": (lambda *a, **k: metrics.pinball_loss(*a, alpha=0.2, **k), [MEAN]),
+    "gaussian_log_likelihood": (metrics.gaussian_log_likelihood, [MEAN, STD]),
+    "mixture_log_likelihood": (metrics.mixture_log_likelihood, [MEMBERS, STD]),
+    "crps_gaussian": (metrics.crps_gaussian, [MEAN, STD]),
+    "crps_ensemble": (metrics.crps_ensemble, [MEMBERS]),
+    "crps_ensemble fair": (lambda *a, **k: metrics.crps_ensemble(*a, fair=True, **k), [MEMBERS]),
+    "coverage": (metrics.coverage, [LOWER, UPPER]),
+    "coverage_error": (metrics.coverage_error, [LOWER, UPPER]),
+    "mean_width": (metrics.mean_width, [LOWER, UPPER]),
+    "normalised_width": (metrics.normalised_width, [LOWER, UPPER]),
+    "interval_score": (metrics.interval_score, [LOWER, UPPER]),
+    "cwc": (metrics.cwc, [LOWER, UPPER]),
+    "calibration_error": (metrics.calibration_error, [MEAN, STD]),
+    "calibration_error quantile": (lambda *a, **k: metrics.calibration_error(*a, kind="quantile", **k), [MEAN, STD]),
+    "sharpness": (lambda y, std, **k: metrics.sharpness(std, **k), [STD]),
+}
+every_score = pytest.mark.parametrize(("score", "predictions"), SCORES.values(), ids=SCORES)
+
+
+# -- against other libraries -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
+def test_point_metrics_and_pinball_are_those_of_sklearn(weight):
+    for y, prediction in [(Y, MEAN), (np.c_[Y, 5 * Y], np.c_[MEAN, STD])]:
+        expected = sklearn.metrics.root_mean_squared_error(y, prediction, sample_weight=weight)
+        assert metrics.rmse(y, prediction, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+        expected = sklearn.metrics.mean_absolute_error(y, prediction, sample_weight=weight)
+        assert metrics.mae(y, prediction, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
+        for alpha in (0.05, 0.5, 0.9):
+            expected = sklearn.metrics.mean_pinball_loss(y, prediction, sample_weight=weight, alpha=alpha)
+            found = metrics.pinball_loss(y, prediction, alpha, sample_weight=weight)
+            assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_log_likelihoods_are_those_of_scipy():
+    density = stats.norm.logpdf(Y, MEAN, STD)
+    assert metrics.gaussian_log_likelihood(Y, MEAN, STD) == pytest.approx(density.mean(), rel=1e-12)
+    weighted = metrics.gaussian_log_likelihood(Y, MEAN, STD, sample_weight=WEIGHT)
+    assert weighted == pytest.approx(np.average(density, weights=WEIGHT), rel=1e-12)
+    for std in (0.7, STD, np.abs(MEMBERS) + 0.1):
+        density = np.log(stats.norm.pdf(Y, MEMBERS, std).mean(axis=0))
+        assert metrics.mixture_log_likelihood(Y, MEMBERS, std) == pytest.approx(density.mean(), rel=1e-10)
+
+
+def test_crps_is_that_of_scoringrules():
+    scoringrules = pytest.importorskip("scoringrules")
+    expected = scoringrules.crps_normal(Y, MEAN, STD)
+    assert metrics.crps_gaussian(Y, MEAN, STD) == pytest.approx(expected.mean(), rel=1e-10)
+    weighted = metrics.crps_gaussian(Y, MEAN, STD, sample_weight=WEIGHT)
+    assert weighted == pytest.approx(np.average(expected, weights=WEIGHT), rel=1e-10)
+    for fair, estimator in [(False, "nrg"), (True, "fair")]:
+        expected = scoringrules.crps_ensemble(Y, MEMBERS.T, estimator=estimator).mean()
+        assert metrics.crps_ensemble(Y, MEMBERS, fair=fair) == pytest.approx(expected, rel=1e-10)
+
+
+def test_interval_score_is_that_of_scoringrules():
+    scoringrules = pytest.importorskip("scoringrules")
+    expected = scoringrules.interval_score(Y, LOWER, UPPER, 0.2).mean()
+    assert metrics.interval_score(Y, LOWER, UPPER, 0.8) == pytest.approx(expected, rel=1e-10)
+
+
+def test_scores_are_those_of_uncertainty_toolbox():
+    toolbox = pytest.importorskip("uncertainty_toolbox")
+    predictions = (MEAN, STD, Y)
+    assert -metrics.gaussian_log_likelihood(Y, MEAN, STD) == pytest.approx(toolbox.nll_gaussian(*predictions))
+    assert metrics.crps_gaussian(Y, MEAN, STD) == pytest.approx(toolbox.crps_gaussian(*predictions))
+    assert metrics.sharpness(STD) == pytest.approx(toolbox.sharpness(STD))
+    for level in (0.5, 0.9):
+        lower, upper = stats.norm.interval(level, MEAN, STD)
+        expected = toolbox.interval_score(*predictions, start_p=level, end_p=level, resolution=1)
+        assert metrics.interval_score(Y, lower, upper, level) == pytest.approx(expected)
+
+
+def test_calibration_is_that_of_uncertainty_toolbox():
+    calibration = pytest.importorskip("uncertainty_toolbox.metrics_calibration")
+    levels, expected = calibration.get_proportion_lists_vectorized(MEAN, STD, Y, 100, None, "interval")
+    np.testing.assert_allclose(metrics.calibration_curve(Y, MEAN, STD, levels)[1], expected, atol=1e-12)
+    # the toolbox takes prediction minus target: the same curve with both signs turned
+    _, expected = calibration.get_proportion_lists_vectorized(-MEAN, STD, -Y, 100, None, "quantile")
+    np.testing.assert_allclose(
+        metrics.calibration_curve(Y, MEAN, STD, levels, kind="quantile")[1], expected, atol=1e-12
+    )
+    exact = calibration.mean_absolute_calibration_error(MEAN, STD, Y)
+    assert metrics.calibration_error(Y, MEAN, STD, levels) == pytest.approx(exact, abs=1e-12)
+    # the area is integrated by trapezia over 100 levels from 0 to 1, the error averaged over 0.01, ..., 0.99
+    area = calibration.miscalibration_area(MEAN, STD, Y)
+    assert area > 0.05
+    assert metrics.calibration_error(Y, MEAN, STD) == pytest.approx(area, abs=0.01 * area + 1e-3)
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_by_hand():
+    y, lower, upper = [0.0, 2.0, 5.0, 10.0], [0.0, 3.0, 4.0, 0.0], [1.0, 4.0, 8.0, 8.0]  # on a bound, below, in, above
+    assert metrics.coverage(y, lower, upper) == 0.5
+    assert metrics.coverage(y, lower, upper, sample_weight=[0, 1, 3, 0]) == 0.75
+    assert metrics.coverage_error(y, lower, upper, 0.8) == pytest.approx(0.3)
+    assert metrics.mean_width(y, lower, upper) == (1 + 1 + 4 + 8) / 4
+    assert metrics.normalised_width(y, lower, upper) == pytest.approx(3.5 / 10)
+    assert metrics.normalised_width(y, lower, upper, sample_weight=[0, 1, 1, 0]) == pytest.approx(2.5 / 3)
+    assert metrics.interval_score(y, lower, upper, 0.8) == pytest.approx(3.5 + 10 * (1 + 2) / 4)
+    assert metrics.cwc(y, lower, upper, 0.5) == pytest.approx(0.35)
+    assert metrics.cwc(y, lower, upper, 0.6) == pytest.approx(0.35 * (1 + math.exp(50 * 0.1)))
+    assert metrics.cwc(y, lower, upper, 0.6, eta=3) == pytest.approx(0.35 * (1 + math.exp(0.3)))
+
+
+def test_coverage_counts():
+    assert metrics.coverage(Y, LOWER, UPPER) == np.mean([a <= v <= b for v, a, b in zip(Y, LOWER, UPPER, strict=True)])
+
+
+def test_ensemble_crps_by_hand():
+    # members 0, 1, 3 and target 2: mean distance 4/3; distances of pairs 1, 3, 2
+    assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]]) == pytest.approx(4 / 3 - 6 / 9)
+    assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]], fair=True) == pytest.approx(4 / 3 - 6 / 6)
+    assert metrics.crps_ensemble([2.0], [[5.0]]) == 3.0
+
+
+def test_calibration_by_hand():
+    y = [-3.0, -0.5, 0.1, 0.2]  # quantiles at 0.5 and 0.975 are 0 and 1.96
+    levels, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.0, 0.5, 0.975, 1.0], kind="quantile")
+    np.testing.assert_array_equal(observed, [0, 0.5, 1, 1])
+    np.testing.assert_array_equal(levels, [0.0, 0.5, 0.975, 1.0])
+    _, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.1, 0.5, 0.95], sample_weight=[1, 1, 2, 4])
+    np.testing.assert_allclose(observed, [2 / 8, 7 / 8, 7 / 8])  # within 0.126, 0.674 and 1.96
+    _, observed = metrics.calibration_curve(y, y, 1.0, [0.4, 0.5], kind="quantile")  # all at the median: at most it
+    np.testing.assert_array_equal(observed, [0, 1])
+    _, observed = metrics.calibration_curve(np.c_[y, np.full(4, 9.0)], 0.0, 1.0, [0.5])
+    np.testing.assert_array_equal(observed, [(0.75 + 0) / 2])
+    error = metrics.calibration_error(y, 0.0, 1.0, [0.1, 0.5, 0.95], sample_weight=[1, 1, 2, 4])
+    assert error == pytest.approx((0.15 + 0.375 + 0.075) / 3)
+
+
+def test_outputs_cannot_make_up_for_each_other():
+    y = np.c_[Y, Y]
+    std = np.c_[STD / 20, STD * 20]
+    both = [metrics.calibration_error(Y, MEAN, STD / 20), metrics.calibration_error(Y, MEAN, STD * 20)]
+    assert metrics.calibration_error(y, np.c_[MEAN, MEAN], std) == pytest.approx(np.mean(both))
+    assert metrics.coverage_error([[0.0, 0.0]], [[-1.0, 1.0]], [[1.0, 2.0]], 0.5) == 0.5  # 100 % and 0 %
+
+
+def test_mixture_survives_where_every_density_underflows():
+    assert metrics.mixture_log_likelihood([100.0], [[0.0], [0.0]], 1.0) == pytest.approx(stats.norm.logpdf(100))
+
+
+def test_extreme_predictions():
+    assert metrics.crps_gaussian([1e10], [0.0], 1e-300) == pytest.approx(1e10)
+    assert metrics.gaussian_log_likelihood([1e10], [0.0], 1e-300) == -math.inf
+    assert metrics.interval_score([0.0, 1.0], [-math.inf, 0], [math.inf, 1]) == math.inf
+    assert metrics.interval_score([0.0, 1.0], [-math.inf, 0], [math.inf, 1], sample_weight=[0, 1]) == 1
+    assert metrics.coverage([0.0], [-math.inf], [0.0]) == 1
+    assert metrics.normalised_width([0.0, 5e-324], [0.0, 0.0], 1.0) == math.inf
+    assert metrics.cwc([0.0, 1.0], [0.5, 0.5], [0.5, 0.5], eta=1e9) == 0  # not infinity times 0
+    assert metrics.cwc([0.0, 1.0], [0.5, 0.5], [0.7, 0.7], eta=1e9) > 1e300
+
+
+def test_std_of_one_row_each_and_of_all():
+    assert metrics.crps_gaussian(Y, MEAN, 2.0) == metrics.crps_gaussian(Y, MEAN, np.full(N, 2.0))
+    equal = np.broadcast_to(STD, MEMBERS.shape)
+    assert metrics.mixture_log_likelihood(Y, MEMBERS, STD) == metrics.mixture_log_likelihood(Y, MEMBERS, equal)
+    same = np.stack([MEAN, MEAN])
+    gaussian = metrics.gaussian_log_likelihood(Y, MEAN, STD)
+    assert metrics.mixture_log_likelihood(Y, same, STD) == pytest.approx(gaussian, rel=1e-12)
+
+
+# -- what holds for every score ----------------------------------------------------------------------------------------
+
+
+@every_score
+def test_outputs_are_averaged(score, predictions):
+    two = [np.stack([p, 1.5 * p], axis=-1) for p in predictions]
+    expected = (score(Y, *predictions) + score(1.5 * Y + 0.1, *(1.5 * p for p in predictions))) / 2
+    assert score(np.c_[Y, 1.5 * Y + 0.1], *two) == pytest.approx(expected, rel=1e-10)
+    single = score(Y[:, None], *(p[..., None] for p in predictions))
+    assert single == pytest.approx(score(Y, *predictions), rel=1e-12)
+
+
+@every_score
+def test_a_weight_is_a_number_of_copies(score, predictions):
+    copies = np.arange(N) % 3
+    expected = score(np.repeat(Y, copies), *(np.repeat(p, copies, axis=-1) for p in predictions))
+    found = score(Y, *predictions, sample_weight=copies)
+    assert found == pytest.approx(expected, rel=1e-10)
+    assert found != pytest.approx(score(Y, *predictions), rel=1e-6)
+
+
+@every_score
+def test_bad_rows_are_named(score, predictions):
+    for i in range(len(predictions)):
+        broken = [p.copy() for p in predictions]
+        broken[i][..., 7] = np.nan
+        with pytest.raises(ValueError, match=r"(y_pred|quantile|mean|std|member|lower|upper).* row 7\."):
+            score(Y, *broken)
+    for weight, message in [(-WEIGHT, "row 0"), (0 * WEIGHT, "positive"), (WEIGHT[1:], r"shape \(200,\)")]:
+        with pytest.raises(ValueError, match=f"sample_weight.*{message}"):
+            score(Y, *predictions, sample_weight=weight)
+
+
+def test_lengths_are_compared():
+    for score, predictions in [value for name, value in SCORES.items() if name != "sharpness"]:
+        with pytest.raises(ValueError, match=r"has shape \(200,\), which does not fit y_true .*\(199, 1\)"):
+            score(Y[:-1], *predictions)
+
+
+def test_bad_targets_and_bounds_are_named():
+    bad = Y.copy()
+    bad[3] = np.inf
+    with pytest.raises(ValueError, match=r"y_true must be finite; got inf in row 3\."):
+        metrics.rmse(bad, MEAN)
+    with pytest.raises(ValueError, match=r"y_true must be finite; got inf in row 3, output 1\."):
+        metrics.rmse(np.c_[Y, bad], np.c_[Y, Y])
+    with pytest.raises(ValueError, match="y_true must have shape"):
+        metrics.rmse([], [])
+    with pytest.raises(ValueError, match=r"lower must not exceed upper; got .* in row 0\."):
+        metrics.coverage(Y, UPPER, LOWER)
+    with pytest.raises(ValueError, match=r"lower .* infinity.* row 0\."):
+        metrics.mean_width([1.0], [np.inf], [np.inf])
+    with pytest.raises(ValueError, match=r"upper .* infinity.* row 0\."):
+        metrics.mean_width([1.0], [-np.inf], [-np.inf])
+    with pytest.raises(ValueError, match="output 1 is constant"):
+        metrics.normalised_width(np.c_[Y, 0 * Y], np.c_[LOWER, LOWER], np.c_[UPPER, UPPER])
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
+def test_std_must_be_positive(value):
+    std = STD.copy()
+    std[5] = value
+    for score in (metrics.gaussian_log_likelihood, metrics.crps_gaussian, metrics.calibration_curve):
+        with pytest.raises(ValueError, match=r"std must be .* in row 5\."):
+            score(Y, MEAN, std)
+    with pytest.raises(ValueError, match=r"std must be .* in row 5\."):
+        metrics.sharpness(std)
+    with pytest.raises(ValueError, match=r"member_stds must be .* in row 5\."):
+        metrics.mixture_log_likelihood(Y, MEMBERS, std)
+    with pytest.raises(ValueError, match=r"member_stds\[1\] must be .* in row 5\."):
+        metrics.mixture_log_likelihood(Y, MEMBERS[:2], np.stack([STD, std]))
+
+
+def test_bad_settings_are_named():
+    for level in (0, 1, 90, -0.1, np.nan):
+        for score in (metrics.interval_score, metrics.cwc, metrics.coverage_error):
+            with pytest.raises(ValueError, match="coverage must lie strictly between 0 and 1"):
+                score(Y, LOWER, UPPER, level)
+        for scorer in (metrics.interval_score_scorer, metrics.coverage_error_scorer):
+            with pytest.raises(ValueError, match="coverage must lie"):
+                scorer(level)
+        with pytest.raises(ValueError, match="alpha must lie"):
+            metrics.pinball_loss(Y, MEAN, level)
+    with pytest.raises(ValueError, match="eta"):
+        metrics.cwc(Y, LOWER, UPPER, eta=-1)
+    with pytest.raises(ValueError, match="levels"):
+        metrics.calibration_curve(Y, MEAN, STD, [0.5, 1.5])
+    with pytest.raises(ValueError, match="kind"):
+        metrics.calibration_error(Y, MEAN, STD, kind="centre")
+    with pytest.raises(ValueError, match="at least two members"):
+        metrics.crps_ensemble([1.0], [[1.0]], fair=True)
+    with pytest.raises(ValueError, match="2 members where member_means has 9"):
+        metrics.mixture_log_likelihood(Y, MEMBERS, np.stack([STD, STD]))
+    with pytest.raises(ValueError, match="members must have shape"):
+        metrics.crps_ensemble(Y, MEAN)
+
+
+# -- properties --------------------------------------------------------------------------------------------------------
+
+numbers = st.floats(-1e6, 1e6)
+positive = st.floats(1e-3, 1e3)
+vector = arrays(np.float64, 6, elements=numbers)
+scales = arrays(np.float64, 6, elements=positive)
+
+
+@given(vector, vector, scales, arrays(np.float64, (4, 6), elements=numbers))
+def test_crps_is_not_negative_and_at_most_the_absolute_error(y, mean, std, members):
+    assert 0 < metrics.crps_gaussian(y, mean, std) <= metrics.mae(y, mean) + std.mean()
+    assert 0 <= metrics.crps_ensemble(y, members) <= np.abs(members - y).mean() * (1 + 1e-12)
+    assert metrics.crps_ensemble(y, members, fair=True) <= metrics.crps_ensemble(y, members) + 1e-8
+
+
+@given(vector, vector, scales, st.floats(0.01, 0.99))
+def test_intervals(y, lower, width, level):
+    upper = lower + width
+    mean_width = metrics.mean_width(y, lower, upper)
+    assert metrics.interval_score(y, lower, upper, level) >= mean_width
+    assert 0 <= metrics.coverage(y, lower, upper) <= 1
+    if metrics.coverage(y, lower, upper) == 1:
+        assert metrics.interval_score(y, lower, upper, level) == mean_width
+    if np.ptp(y):
+        assert metrics.cwc(y, lower, upper, level) >= metrics.normalised_width(y, lower, upper)
+
+
+@given(vector, vector, scales)
+def test_calibration_curves_rise_from_0_to_1(y, mean, std):
+    for kind in ("interval", "quantile"):
+        _, observed = metrics.calibration_curve(y, mean, std, np.linspace(0, 1, 21), kind=kind)
+        assert observed[-1] == 1 and (np.diff(observed) >= 0).all()
+        assert 0 <= metrics.calibration_error(y, mean, std, kind=kind) <= 0.5 + 1e-12
+
+
+@given(positive)
+def test_scores_follow_the_unit(unit):
+    """Losses in the target's unit scale with it, shares stay, log densities shift by its logarithm."""
+    for name in (
+        "rmse",
+        "mae",
+        "pinball_loss",
+        "crps_gaussian",
+        "crps_ensemble",
+        "mean_width",
+        "interval_score",
+        "sharpness",
+    ):
+        score, predictions = SCORES[name]
+        scaled = score(unit * Y, *(unit * p for p in predictions))
+        assert scaled == pytest.approx(unit * score(Y, *predictions), rel=1e-9)
+    for name in ("normalised_width", "cwc"):
+        score, predictions = SCORES[name]
+        assert score(unit * Y, *(unit * p for p in predictions)) == pytest.approx(score(Y, *predictions), rel=1e-9)
+    for name in ("gaussian_log_likelihood", "mixture_log_likelihood"):
+        score, predictions = SCORES[name]
+        scaled = score(unit * Y, *(unit * p for p in predictions))
+        assert scaled == pytest.approx(score(Y, *predictions) - math.log(unit), rel=1e-9, abs=1e-9)
+
+
+def losses(mean, std):
+    """Proper losses of a Normal prediction, row by row, for 20,000 targets from the standard Normal."""
+    y = np.random.default_rng(1).normal(size=20_000)
+    draws = np.random.default_rng(2).normal(mean, std, size=(10, len(y)))
+    lower, upper = mean - 1.6449 * std, mean + 1.6449 * std
+
+    def by_rows(score, *predictions):  # rows stand in for outputs: 400 means of 50 rows
+        fold = [np.broadcast_to(p, (*np.shape(p)[:-1], len(y))) for p in predictions]
+        return np.array([score(y[i : i + 50], *(f[..., i : i + 50] for f in fold)) for i in range(0, len(y), 50)])
+
+    return {
+        "interval score": by_rows(metrics.interval_score, lower * np.ones(1), upper * np.ones(1)),
+        "CRPS": by_rows(metrics.crps_gaussian, mean * np.ones(1), std * np.ones(1)),
+        "fair CRPS": by_rows(lambda *a: metrics.crps_ensemble(*a, fair=True), draws),
+        "log score": -by_rows(metrics.gaussian_log_likelihood, mean * np.ones(1), std * np.ones(1)),
+        "pinball": by_rows(lambda *a: metrics.pinball_loss(*a, alpha=0.95), upper * np.ones(1)),
+    }
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0.3, 1.0), (-0.3, 1.0), (0.0, 0.75), (0.0, 1.35)])
+def test_the_truth_scores_best(mean, std):
+    """By more than 3 standard errors of the paired difference, from 400 groups of 50 rows."""
+    truth = losses(0.0, 1.0)
+    for name, loss in losses(mean, std).items():
+        gain = loss - truth[name]
+        assert gain.mean() > 3 * gain.std(ddof=1) / math.sqrt(len(gain)), name
+
+
+def test_the_truth_is_calibrated():
+    """20,000 draws: shares within 4 standard errors sqrt(p (1 - p) / n), at most 0.0141; a doubled std is seen."""
+    y = np.random.default_rng(3).normal(2.0, 3.0, size=20_000)
+    for kind in ("interval", "quantile"):
+        levels, observed = metrics.calibration_curve(y, 2.0, 3.0, kind=kind)
+        assert (np.abs(observed - levels) < 4 * np.sqrt(levels * (1 - levels) / len(y))).all()
+        assert metrics.calibration_error(y, 2.0, 6.0, kind=kind) > 0.05
+
+
+def test_ensemble_crps_tends_to_the_gaussian_one():
+    """Fair is unbiased: 4,000 rows of 8 members, within 4 standard errors. Plain is too large by E|x - x'| / 2T."""
+    rng = np.random.default_rng(4)
+    y, members = rng.normal(size=4000), rng.normal(size=(8, 4000))
+    fair = np.array([metrics.crps_ensemble(y[i : i + 1], members[:, i : i + 1], fair=True) for i in range(4000)])
+    expected = metrics.crps_gaussian(y, 0.0, 1.0)
+    paired = fair - np.array([metrics.crps_gaussian(y[i : i + 1], 0.0, 1.0) for i in range(4000)])
+    error = 4 * paired.std() / math.sqrt(4000)
+    assert abs(fair.mean() - expected) < error < 0.03
+    bias = 2 / math.sqrt(math.pi) / 16
+    assert abs(metrics.crps_ensemble(y, members) - expected - bias) < error < bias
+
+
+# -- model selection ---------------------------------------------------------------------------------------------------
+
+SCORERS = {
+    "interval_score": metrics.interval_score_scorer(0.8),
+    "coverage_error": metrics.coverage_error_scorer(0.8),
+    "crps": metrics.crps_scorer(),
+    "log_likelihood": metrics.log_likelihood_scorer(),
+    "rmse": make_scorer(metrics.rmse, greater_is_better=False),
+}
+X = np.random.default_rng(5).normal(size=(120, 3))
+TARGET = X[:, 0] + 0.3 * np.random.default_rng(6).normal(size=120)
+
+
+def nets():
+    return ExtraNetsRegressor(n_estimators=5, max_iter=20, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return nets().fit(X, TARGET)
+
+
+def test_scorers_score_what_the_estimator_predicts(fitted):
+    mean, std = fitted.predict(X, return_std=True)
+    bounds = fitted.predict_interval(X, 0.8).T
+    expected = {
+        "interval_score": -metrics.interval_score(TARGET, *bounds, 0.8),
+        "coverage_error": -metrics.coverage_error(TARGET, *bounds, 0.8),
+        "crps": -metrics.crps_gaussian(TARGET, mean, std),
+        "log_likelihood": metrics.gaussian_log_likelihood(TARGET, mean, std),
+        "rmse": -metrics.rmse(TARGET, mean),
+    }
+    assert {name: scorer(fitted, X, TARGET) for name, scorer in SCORERS.items()} == pytest.approx(expected)
+    weight = np.arange(120)
+    for name in ("interval_score", "crps"):
+        weighted = SCORERS[name](fitted, X, TARGET, sample_weight=weight)
+        assert weighted == pytest.approx(SCORERS[name](fitted, np.repeat(X, weight, axis=0), np.repeat(TARGET, weight)))
+
+
+@pytest.mark.parametrize("scorer", SCORERS.values(), ids=SCORERS)
+def test_scorers_survive_pickling_and_prefer_the_right_target(scorer, fitted):
+    assert pickle.loads(pickle.dumps(scorer))(fitted, X, TARGET) == scorer(fitted, X, TARGET)
+    assert scorer(fitted, X, TARGET) > scorer(fitted, X, TARGET + 5)
+    scores = cross_val_score(nets(), X, TARGET, cv=3, scoring=scorer, error_score="raise")
+    assert scores.shape == (3,) and np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_grid_search_selects_on_an_interval_score(n_jobs):
+    grid = {"max_iter": [1, 20]}
+    search = GridSearchCV(
+        nets(), grid, scoring=SCORERS, refit="interval_score", cv=2, n_jobs=n_jobs, error_score="raise"
+    )
+    search.fit(X, TARGET)
+    found = search.cv_results_["mean_test_interval_score"]
+    assert search.best_index_ == np.argmax(found) and np.ptp(found) > 0
+    single = GridSearchCV(nets(), grid, scoring=SCORERS["crps"], cv=2, n_jobs=n_jobs, error_score="raise").fit(
+        X, TARGET
+    )
+    np.testing.assert_allclose(single.cv_results_["mean_test_score"], search.cv_results_["mean_test_crps"])
+    # a search, and a pipeline in it, are scored by what they hold
+    best = search.best_estimator_
+    for name in ("interval_score", "crps"):
+        assert SCORERS[name](search, X, TARGET) == SCORERS[name](best, X, TARGET)
+
+
+@pytest.mark.parametrize("name", ["interval_score", "crps", "log_likelihood", "coverage_error"])
+def test_scorers_reach_into_pipelines(name):
+    scale = StandardScaler().fit(X)
+    inner = nets().fit(scale.transform(X), TARGET)
+    pipeline = make_pipeline(StandardScaler(), nets()).fit(X, TARGET)
+    assert SCORERS[name](pipeline, X, TARGET) == SCORERS[name](inner, scale.transform(X), TARGET)
+    alone = make_pipeline(nets()).fit(X, TARGET)
+    assert SCORERS[name](alone, X, TARGET) == SCORERS[name](nets().fit(X, TARGET), X, TARGET)
+
+
+def test_scorers_take_several_outputs():
+    target = np.c_[TARGET, X[:, 1]]
+    model = nets().fit(X, target)
+    bounds = model.predict_interval(X, 0.8)
+    expected = [-metrics.interval_score(target[:, j], *bounds[:, j].T, 0.8) for j in range(2)]
+    assert SCORERS["interval_score"](model, X, target) == pytest.approx(np.mean(expected))
+    assert np.isfinite(SCORERS["crps"](model, X, target))
+
+
+def test_models_of_sklearn_are_scored_by_normal_intervals():
+    model = BayesianRidge().fit(X, TARGET)
+    mean, std = model.predict(X, return_std=True)
+    expected = -metrics.interval_score(TARGET, *stats.norm.interval(0.8, mean, std), 0.8)
+    assert SCORERS["interval_score"](model, X, TARGET) == pytest.approx(expected)
