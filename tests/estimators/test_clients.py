@@ -44,7 +44,7 @@ def test_mapie_calibrates_by_our_standard_deviations(table):
 
 def test_skpro_adapts_our_estimator(table):
     adapters = pytest.importorskip("skpro.regression.adapters.sklearn", reason="needs skpro")
-    model, X_held, y_held, X, _ = table
+    _, X_held, y_held, X, _ = table
     columns = list("abcde")
     wrapped = adapters.SklearnProbaReg(ExtraNetsRegressor(n_estimators=6, max_iter=30, random_state=0))
     wrapped.fit(pd.DataFrame(X_held, columns=columns), pd.DataFrame({"y": y_held}))
