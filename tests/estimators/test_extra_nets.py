@@ -198,7 +198,7 @@ def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
         counts=plan.counts(),
         count_rows=plan.fold_of_member(members.ids),
     )
-    held = plan.errors(model.ensemble_, folds.ensemble, sample, 1)
+    held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.Moments)
     unit = y_train.var()
     assert model.noise_variance_ == pytest.approx(held_out_variance(held, 30)[0] * unit)
     assert model.noise_variance_ < held_out_variance(held, 10)[0] * unit
@@ -543,7 +543,7 @@ def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("extranets.estimators.extra_nets.noise_from_held_out", interrupt)
+    monkeypatch.setattr("extranets.estimators._trained.noise_from_held_out", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(*table[:2])

@@ -7,26 +7,26 @@ from scipy import stats
 
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import HeldOut
-from extranets.uncertainty.intervals import CONSTRUCTIONS, calibrated
+from extranets.uncertainty.intervals import calibrated, paper, total
 
 SPREAD = np.array([[1.0], [4.0]])
 NOISE = np.array([[2.0]])
 
 
 def test_paper_divides_the_spread_by_the_number_of_members():
-    epistemic, aleatoric = CONSTRUCTIONS["paper"](SPREAD, NOISE, 10, np.ones((2, 1)))
+    epistemic, aleatoric = paper.variances(SPREAD, NOISE, 10, np.ones((2, 1)))
     np.testing.assert_allclose(epistemic, [[0.1], [0.4]])
     np.testing.assert_array_equal(aleatoric, NOISE)
 
 
 def test_total_does_not():
-    epistemic, aleatoric = CONSTRUCTIONS["total"](SPREAD, NOISE, 10, np.ones((2, 1)))
+    epistemic, aleatoric = total.variances(SPREAD, NOISE, 10, np.ones((2, 1)))
     np.testing.assert_array_equal(epistemic, SPREAD)
     np.testing.assert_array_equal(aleatoric, NOISE)
 
 
 def test_calibrated_uses_its_factors_on_the_unbiased_spread():
-    epistemic, aleatoric = CONSTRUCTIONS["calibrated"](SPREAD, NOISE, 5, np.array([[0.5], [3.0]]))
+    epistemic, aleatoric = calibrated.variances(SPREAD, NOISE, 5, np.array([[0.5], [3.0]]))
     np.testing.assert_allclose(epistemic, 0.5 * SPREAD * 5 / 4)
     np.testing.assert_allclose(aleatoric, 3 * NOISE)
 

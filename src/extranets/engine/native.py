@@ -175,6 +175,7 @@ class Moments:
 
     def __init__(self, ensemble: Ensemble, *, n_threads: int = 1) -> None:
         self._packed = _packed(ensemble)
+        self.n_members = len(ensemble)
         self._architecture = ensemble.members.architecture
         self._n_threads = n_threads
 

@@ -1,11 +1,12 @@
-"""What every estimator of this package does after `fit`: predictions, variances, intervals, samples."""
+"""What all estimators of this package share: the frame of `fit`, and all that comes after it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from extranets import engine
 from extranets.estimators import _frames
 from extranets.estimators._conformal import Conformal
+from extranets.estimators._held_out import Moments, Sample, errors_on, noise_from_held_out
+from extranets.estimators._parameters import CommonParameters
 from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import Scaling, blocks
 from extranets.estimators._validation import check_levels, check_table, check_training_table
@@ -20,7 +23,7 @@ from extranets.networks import Ensemble
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.conformal import conformal_scores
-from extranets.uncertainty.intervals import CONSTRUCTIONS
+from extranets.uncertainty.intervals import Construction, total
 
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
@@ -30,21 +33,75 @@ if TYPE_CHECKING:
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
 
 
-class NetsRegressor(RegressorMixin, BaseEstimator):
-    """Shared prediction interface. A subclass's ``fit`` sets what is listed here; all of it is in standardised units."""
+class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
+    """Shared interface. A subclass's `_learn` gives what is listed here; all of it is in standardised units."""
 
-    interval: str
-    n_jobs: int | None
+    interval = "total"  # a parameter where there is a choice
+    constructions: ClassVar[dict[str, Construction]] = {"total": total.variances}
+
     ensemble_: Ensemble
+    noise_variance_: float | Array | None
+    calibration_: Array | None
     _x_scaling: Scaling
     _y_scaling: Scaling
     _y_is_vector: bool
+    _learns_noise: bool  # the networks predict a variance for every row
     _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
     _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
-    _conformal: Conformal | None = None  # set by conformalize, forgotten by fit
+    _conformal: Conformal | None  # set by conformalize, forgotten by fit
+
+    # -- fit -----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the networks and estimate the noise.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows in the loss and in all averages; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._forget()  # a fit that fails leaves no fitted estimator
+        X, y, weight = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        y_is_vector, y = y.ndim == 1, y.reshape(len(y), -1)
+        x_scaling, y_scaling = Scaling.of(X, weight, "X"), Scaling.of(y, weight, "y")
+        fingerprint = b"".join([x_scaling.fingerprint, y_scaling.fingerprint, len(y).to_bytes(8, "little")])
+        learned = self._learn(Sample(x_scaling.apply(X), y_scaling.apply(y), weight, fingerprint))
+        # Nothing failed: only now is the estimator fitted.
+        self._x_scaling, self._y_scaling, self._y_is_vector = x_scaling, y_scaling, y_is_vector
+        self.__dict__.update(learned)
+        self._publish_noise()
+        return self
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        self._check_hidden()
+
+    def _forget(self) -> None:
+        for name in ("_noise", "ensemble_"):
+            self.__dict__.pop(name, None)
+
+    def _learn(self, sample: Sample) -> dict[str, Any]:
+        """Everything that `fit` sets, by attribute. Assigns nothing itself."""
+        raise NotImplementedError
+
+    def _publish_noise(self) -> None:
+        """The public attributes, in the user's units."""
+        self._conformal = None
+        in_units = self._noise * self._y_scaling.scale**2
+        self.calibration_ = self._factors[:, 0] if self._factors is not None and self._y_is_vector else self._factors
+        self.noise_variance_ = None
+        if not self._learns_noise:
+            self.noise_variance_ = float(in_units[0]) if self._y_is_vector else in_units
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "ensemble_")
+        return hasattr(self, "_noise")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -69,7 +126,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         std : array of the same shape, only with ``return_std=True``
         """
         if not return_std:
-            return self._as_target(self._moments(X)[0])
+            return self._as_target(self._parts(X)[0])
         parts = self.predict_components(X)
         return parts.mean, parts.std
 
@@ -77,11 +134,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         """Predictions of the single networks, shape (n_members, n_samples[, n_outputs])."""
         check_is_fitted(self)
         X = check_table(self, X)
-        n_outputs = len(self._y_scaling.centre)
-        out = np.empty((len(self.ensemble_), X.shape[0], n_outputs))
-        for rows in blocks(X.shape[0]):
-            heads = engine.forward(self.ensemble_, self._x_scaling.apply(X[rows]), n_threads=thread_count(self.n_jobs))
-            out[:, rows] = self._y_scaling.undo(heads[:, :, :n_outputs])
+        out = np.concatenate(
+            [self._y_scaling.undo(self._members(self._x_scaling.apply(X[rows]))) for rows in blocks(X.shape[0])], axis=1
+        )
         return out[:, :, 0] if self._y_is_vector else out
 
     # -- predictive distribution ---------------------------------------------------------------------------------------
@@ -95,14 +150,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
             Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
-        if self.interval not in CONSTRUCTIONS:
-            raise ValueError(f"interval must be one of {sorted(CONSTRUCTIONS)}; got {self.interval!r}.")
-        mean, spread, noise = self._moments(X)
-        if self.interval == "calibrated" and self._factors is None:
-            raise ValueError(
-                "interval='calibrated' was set after a fit that held out no rows; call fit or estimate_noise."
-            )
-        epistemic, aleatoric = CONSTRUCTIONS[self.interval](spread, noise, len(self.ensemble_), self._factors)
+        if self.interval not in self.constructions:
+            raise ValueError(f"interval must be one of {sorted(self.constructions)}; got {self.interval!r}.")
+        mean, spread, noise = self._parts(X)
+        n_members = self._moments().n_members
+        epistemic, aleatoric = self.constructions[self.interval](spread, noise, n_members, self._factors)
         unit = self._y_scaling.scale**2
         aleatoric = np.broadcast_to(aleatoric * unit, mean.shape).copy()
         return Components(self._as_target(mean), self._as_target(epistemic * unit), self._as_target(aleatoric))
@@ -132,12 +184,16 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         levels, single = check_levels("coverage", coverage)
         parts = self.predict_components(X)
         if self._conformal is None:
-            bounds = normal.interval(parts.mean, parts.std, levels)
+            bounds = self._bounds(X, parts, levels)
         else:
             bounds = self._conformal.interval(parts, levels, self.interval)
         if as_frame:
             return _frames.interval_frame(X, parts.mean, bounds, levels)
         return bounds[..., 0] if single else bounds
+
+    def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
+        """Intervals before any conformal step. Shape: ``(n[, n_outputs], 2, n_levels)``."""
+        return normal.interval(parts.mean, parts.std, levels)
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
@@ -161,6 +217,30 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
         return parts.mean[..., None] + parts.std[..., None] * draws
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
+
+    def estimate_noise(self, X: Any, y: Any) -> Self:
+        """Set the residual variance (and the calibration) from rows that the networks never saw: the paper's construction.
+
+        Do not pass rows on which intervals will be judged.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_held_out(X, y)
+        if self._learns_noise and self.interval != "calibrated":
+            raise ValueError("The networks predict the noise (loss 'gaussian_nll'); there is none to estimate.")
+        moments = self._moments()
+        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
+        held = errors_on(moments, sample, np.arange(len(y)))
+        self._noise, self._factors = noise_from_held_out(held, moments.n_members, self._learns_noise)
+        self._publish_noise()
+        return self
 
     def conformalize(self, X: Any, y: Any) -> Self:
         """Make intervals cover by construction, from rows that were not used to fit (split conformal prediction).
@@ -208,17 +288,26 @@ class NetsRegressor(RegressorMixin, BaseEstimator):
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 
-    def _moments(self, X: Any) -> tuple[Array, Array, Array]:
+    def _moments(self) -> Moments:
+        """What makes the predictions."""
+        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+
+    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+        """Shape: X ``(n, k)``, standardised -> ``(n_members, n, n_outputs)``, standardised."""
+        heads = engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
+        return heads[:, :, : self.ensemble_.members.architecture.n_outputs]
+
+    def _parts(self, X: Any) -> tuple[Array, Array, Array]:
         """Mean in the target's units; spread and noise variance in standardised units.
 
         Shape: mean, spread ``(n, n_outputs)``; noise ``(n, n_outputs)``, or ``(1, n_outputs)`` where it is constant.
         """
         check_is_fitted(self)
         X = check_table(self, X)
-        moments = engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+        moments = self._moments()
         shape = (X.shape[0], len(self._y_scaling.centre))
         mean, spread = np.empty(shape), np.empty(shape)
-        learned = np.empty(shape) if self.ensemble_.members.architecture.learns_noise else None
+        learned = np.empty(shape) if self._learns_noise else None
         for rows in blocks(shape[0]):
             block_mean, spread[rows], noise = moments(self._x_scaling.apply(X[rows]))
             mean[rows] = self._y_scaling.undo(block_mean)

@@ -18,8 +18,8 @@ class Recipe:
 
     architecture: Architecture
     options: engine.Options
-    sampling: tuple[Any, ...]  # masks, and which rows are held out
-    data: bytes  # columns' centres and scales, number of rows: enough to notice other data
+    sampling: tuple[Any, ...]  # masks, and which rows are held out or resampled
+    data: bytes  # the table's fingerprint
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Fitted:
 
     recipe: Recipe
     seed: int
-    n_estimators: int
+    n_members: int  # before members with an empty layer were dropped
     ensemble: Ensemble
     restarts: npt.NDArray[np.int32]
     loss_curve: npt.NDArray[np.float32]
 
     @property
     def n_null(self) -> int:
-        return self.n_estimators - len(self.ensemble)
+        return self.n_members - len(self.ensemble)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from extranets import engine
 from extranets._random import Purpose, generator
 from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
@@ -17,6 +19,7 @@ from extranets.uncertainty.noise import held_out_variance
 
 FEWEST_PER_FOLD = 10  # members per fold that give a usable estimate of the spread
 FOLD_BITS = 24  # a member's id holds its number below this bit and, above it, its fold + 1 (0: a final member)
+FIRST_FOLD_ID = 1 << FOLD_BITS
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,21 @@ class Sample:
     X: npt.NDArray[np.float32]
     y: npt.NDArray[np.float32]
     weight: Array
+    fingerprint: bytes = b""  # of the table it was made of: enough to notice other data
+
+    @property
+    def weight_or_none(self) -> Array | None:
+        """What the engine takes: None where all rows count alike."""
+        return None if (self.weight == 1).all() else self.weight
+
+
+class Moments(Protocol):
+    """What makes predictions: the engine's moments over members, over stochastic passes, or a method's own formulas."""
+
+    n_members: int  # that a prediction averages
+
+    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
+        """Mean, spread, and the noise variance where it is predicted. Shape: ``(n, k)`` -> ``(n, n_outputs)`` each."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +73,20 @@ class Plan:
         """The fold that a member leaves out; -1: none."""
         return (ids >> np.uint32(FOLD_BITS)).astype(np.int32) - (self.members_per_fold > 0)
 
-    def errors(self, final: Ensemble, extra: Ensemble, sample: Sample, n_threads: int) -> HeldOut:
-        """Every held-out row predicted by the members that left it out."""
+    def ensembles(self, final: Ensemble, extra: Ensemble) -> list[Ensemble]:
+        """For every fold the members that left it out."""
         ensemble = extra if self.members_per_fold else final
-        fold_of_member = self.fold_of_member(ensemble.members.ids)
-        parts = []
-        for fold in range(self.n_folds):
-            first, last = np.searchsorted(fold_of_member, [fold, fold + 1])
-            rows = np.flatnonzero(self.fold_of_row == fold)
-            parts.append(errors_on(ensemble[first:last], sample, rows, n_threads))
+        borders = np.searchsorted(self.fold_of_member(ensemble.members.ids), np.arange(self.n_folds + 1))
+        return [ensemble[first:last] for first, last in itertools.pairwise(borders.tolist())]
+
+    def errors(
+        self, final: Ensemble, extra: Ensemble, sample: Sample, moments_of: Callable[[Ensemble], Moments]
+    ) -> HeldOut:
+        """Every held-out row predicted by the members that left it out, fold after fold."""
+        parts = [
+            errors_on(moments_of(ensemble), sample, np.flatnonzero(self.fold_of_row == fold))
+            for fold, ensemble in enumerate(self.ensembles(final, extra))
+        ]
         return HeldOut(
             residual=np.concatenate([part.residual for part in parts]),
             spread=np.concatenate([part.spread for part in parts]),
@@ -93,20 +116,18 @@ def member_name(member: int) -> str:
     return f"network {number}" + (f" of fold {fold - 1}" if fold else "")
 
 
-def errors_on(ensemble: Ensemble, sample: Sample, rows: npt.NDArray[np.intp], n_threads: int) -> HeldOut:
+def errors_on(moments: Moments, sample: Sample, rows: npt.NDArray[np.intp]) -> HeldOut:
     """Errors of one ensemble on some rows."""
-    moments = engine.Moments(ensemble, n_threads=n_threads)
     residual, spread, noise = (np.ones((len(rows), sample.y.shape[1])) for _ in range(3))
     for block in blocks(len(rows)):  # block by block, so that Ctrl-C is seen
         mean, spread[block], learned = moments(sample.X[rows[block]])
         residual[block] = mean - sample.y[rows[block]]
         if learned is not None:
             noise[block] = learned
-    return HeldOut(residual, spread, noise, sample.weight[rows], len(ensemble))
+    return HeldOut(residual, spread, noise, sample.weight[rows], moments.n_members)
 
 
-def noise_from_held_out(held: HeldOut, ensemble: Ensemble) -> tuple[Array, Array]:
-    """Residual variance and calibration factors, from errors on rows that were not trained on."""
-    learned = ensemble.members.architecture.learns_noise
-    variance = np.ones(held.residual.shape[1]) if learned else held_out_variance(held, len(ensemble))
-    return variance, calibrated.fit_factors(held, held.noise * variance, len(ensemble))
+def noise_from_held_out(held: HeldOut, n_members: int, learned: bool) -> tuple[Array, Array]:
+    """Residual variance and calibration factors for ``n_members``, from errors on rows that were not trained on."""
+    variance = np.ones(held.residual.shape[1]) if learned else held_out_variance(held, n_members)
+    return variance, calibrated.fit_factors(held, held.noise * variance, n_members)

@@ -49,6 +49,10 @@ class Scaling:
             )
         return cls(centre, scale)
 
+    @property
+    def fingerprint(self) -> bytes:
+        return self.centre.tobytes() + self.scale.tobytes()
+
     def apply(self, values: Any) -> npt.NDArray[np.float32]:
         """Shape: values ``(n, k)``, dense or sparse -> ``(n, k)`` float32."""
         out = np.empty(values.shape, dtype=np.float32)

@@ -7,10 +7,6 @@ from extranets.uncertainty.components import Array
 from extranets.uncertainty.intervals import calibrated, paper, total
 
 # (spread, noise, n_members, factors) -> (epistemic variance, aleatoric variance)
-CONSTRUCTIONS: dict[str, Callable[[Array, Array, int, Any], tuple[Array, Array]]] = {
-    "paper": paper.variances,
-    "total": total.variances,
-    "calibrated": calibrated.variances,
-}
+Construction = Callable[[Array, Array, int, Any], tuple[Array, Array]]
 
-__all__ = ["CONSTRUCTIONS", "calibrated", "paper", "total"]
+__all__ = ["Construction", "calibrated", "paper", "total"]

@@ -14,11 +14,13 @@ from extranets.uncertainty.components import Array, HeldOut, unbiased
 MOST_ROWS = 100_000  # that the factors are fitted to: two numbers need no more
 
 
-def variances(spread: Array, noise: Array, n_members: int, factors: Array) -> tuple[Array, Array]:
+def variances(spread: Array, noise: Array, n_members: int, factors: Array | None) -> tuple[Array, Array]:
     """Epistemic and aleatoric variance.
 
     Shape: spread, noise ``(n, n_outputs)``, factors ``(2, n_outputs)`` from :func:`fit_factors`.
     """
+    if factors is None:
+        raise ValueError("interval='calibrated' was set after a fit that held out no rows; call fit or estimate_noise.")
     return factors[0] * unbiased(spread, n_members), factors[1] * noise
 
 

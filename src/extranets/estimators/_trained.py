@@ -1,0 +1,211 @@
+"""Estimators whose networks the engine trains with Adam: members, held-out rows, warm starts, noise."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from extranets import engine
+from extranets._random import draw_seed
+from extranets.estimators._base import NetsRegressor
+from extranets.estimators._fitted import Fitted, Recipe
+from extranets.estimators._held_out import (
+    FIRST_FOLD_ID,
+    Plan,
+    Sample,
+    cross_validation,
+    errors_on,
+    hold_out,
+    member_name,
+    noise_from_held_out,
+)
+from extranets.estimators._parameters import TrainingParameters
+from extranets.estimators._progress import progress_line, thread_count
+from extranets.networks import Architecture, Ensemble, Members, draw_members
+from extranets.uncertainty.components import Array
+from extranets.uncertainty.noise import training_variance
+
+
+@dataclass(eq=False, repr=False)
+class TrainedRegressor(TrainingParameters, NetsRegressor):
+    """One or more networks, alike but for their streams, trained in one call together with those that leave folds out.
+
+    What differs between estimators is in the small methods at the end.
+    """
+
+    # Parameters of some estimators, fixed in others.
+    n_estimators = 1
+    noise = "none"
+    n_folds = 5
+    holdout_fraction = 0.2
+    warm_start = False
+
+    # -- fit, step by step ---------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.interval in ("calibrated", "cv+") and self.noise == "train":
+            raise ValueError(
+                f"interval={self.interval!r} needs errors on rows that were not trained on; use noise='cv' or "
+                "noise='holdout', or another interval with noise='train'."
+            )
+
+    def _forget(self) -> None:
+        if not self._grows():
+            super()._forget()
+
+    def _grows(self) -> bool:
+        return self.warm_start and self.__sklearn_is_fitted__()
+
+    def _learn(self, sample: Sample) -> dict[str, Any]:
+        old = self._fitted if self._grows() else None
+        recipe = Recipe(
+            self._architecture(sample.X.shape[1], sample.y.shape[1]),
+            self._options(len(sample.y)),
+            self._sampling(),
+            sample.fingerprint,
+        )
+        if old is not None:
+            self._check_growth(old, recipe)
+        seed = draw_seed(self.random_state) if old is None else old.seed
+        plan = self._plan(len(sample.y), seed)
+        ids = np.arange(0 if old is None else old.n_members, self._n_members(), dtype=np.uint32)
+        trained = self._train(recipe, sample, plan, seed, ids)
+        fitted, extra = self._assemble(old, trained, recipe, seed)
+        return self._learned(fitted, extra, sample, plan)
+
+    def _check_growth(self, old: Fitted, recipe: Recipe) -> None:
+        if recipe != old.recipe:
+            raise ValueError(
+                "warm_start=True adds networks to those of the last fit, so only n_estimators may change since then, not "
+                "the data or how networks are trained. Set warm_start=False to fit anew."
+            )
+        shrinks_by = old.n_members - self._n_members()
+        if shrinks_by > 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least {self.n_estimators + shrinks_by} when warm_start=True."
+            )
+
+    def _train(
+        self, recipe: Recipe, sample: Sample, plan: Plan | None, seed: int, ids: npt.NDArray[np.uint32]
+    ) -> engine.Trained:
+        """Train the final members ``ids``, and the plan's own members, in one call."""
+        members = self._draw(recipe.architecture, seed, ids)
+        if plan is not None:
+            members += self._draw(recipe.architecture, seed, plan.extra_ids())
+        counts, count_rows = self._counts(members, plan, len(sample.y), seed)
+        try:
+            with progress_line(f"Training {len(members)} networks", self.verbose) as progress:
+                return engine.train(
+                    members,
+                    sample.X,
+                    sample.y,
+                    recipe.options,
+                    seed,
+                    sample_weight=sample.weight_or_none,
+                    counts=counts,
+                    count_rows=count_rows,
+                    n_threads=thread_count(self.n_jobs),
+                    progress=progress,
+                )
+        except engine.TrainingDiverged as error:
+            raise engine.TrainingDiverged(
+                f"The loss of {len(error.members)} of {len(members)} networks was not finite in any of their starts (first: "
+                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0.",
+                error.members,
+            ) from None
+
+    def _assemble(
+        self, old: Fitted | None, trained: engine.Trained, recipe: Recipe, seed: int
+    ) -> tuple[Fitted, Ensemble]:
+        """The final members, old and new, and how their training went; and the members that left a fold out."""
+        n_final = int(np.searchsorted(trained.ensemble.members.ids, FIRST_FOLD_ID))
+        final = trained.ensemble[:n_final]
+        restarts = trained.n_attempts[:n_final] - self.n_restarts
+        curve = trained.loss_curve[:n_final]
+        if old is not None:
+            final = old.ensemble + final
+            restarts = np.concatenate([old.restarts, restarts])
+            curve = np.concatenate([old.loss_curve, curve])
+        if len(final) == 0:
+            raise ValueError("Every mask emptied a hidden layer; use a larger keep_prob or null_members='redraw'.")
+        if trained.collapsed.any():
+            warnings.warn(
+                f"{int(trained.collapsed.sum())} of {len(trained.collapsed)} networks still had a training R^2 below "
+                f"collapse_r2={self.collapse_r2} after {self.max_restarts} restarts. If X does explain y, use wider layers "
+                "or a smaller learning_rate_init.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        fitted = Fitted(recipe, seed, self._n_members(), final, restarts, curve)
+        return fitted, trained.ensemble[n_final:]
+
+    def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
+        """All that `fit` sets, by attribute."""
+        noise, factors = self._noise_of(fitted, extra, sample, plan)
+        return {
+            "_fitted": fitted,
+            "_noise": noise,
+            "_factors": factors,
+            "_learns_noise": fitted.recipe.architecture.learns_noise,
+            "ensemble_": fitted.ensemble,
+            "restarts_": fitted.restarts,
+            "loss_curve_": fitted.loss_curve,
+            "n_iter_": int((~np.isnan(fitted.loss_curve)).sum(axis=1).max()),
+        }
+
+    def _noise_of(
+        self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None
+    ) -> tuple[Array, Array | None]:
+        """Residual variance and, where rows were held out, the calibration's factors."""
+        learned = fitted.recipe.architecture.learns_noise
+        if plan is not None:
+            held = plan.errors(fitted.ensemble, extra, sample, lambda ensemble: self._moments_of(ensemble, fitted))
+            return noise_from_held_out(held, self._moments_of(fitted.ensemble, fitted).n_members, learned)
+        if learned:
+            return np.ones(sample.y.shape[1]), None
+        errors = errors_on(self._moments_of(fitted.ensemble, fitted), sample, np.arange(len(sample.y)))
+        return training_variance(errors.residual, errors.weight, self._n_parameters(fitted)), None
+
+    # -- what differs between estimators -------------------------------------------------------------------------------
+
+    def _n_members(self) -> int:
+        """Final networks to train."""
+        return self.n_estimators
+
+    def _sampling(self) -> tuple[Any, ...]:
+        """What the members depend on besides architecture, options and data."""
+        return (self.noise, self.holdout_fraction)
+
+    def _draw(self, architecture: Architecture, seed: int, ids: npt.NDArray[np.uint32]) -> Members:
+        return draw_members(architecture, 1.0, seed, ids)
+
+    def _plan(self, n_rows: int, seed: int) -> Plan | None:
+        """Which rows to hold out for the noise and the calibration; None where neither needs them."""
+        if self.noise == "train" or (self.loss == "gaussian_nll" and self.interval not in ("calibrated", "cv+")):
+            return None
+        if self.noise == "holdout":
+            return hold_out(n_rows, self.holdout_fraction, seed)
+        return cross_validation(n_rows, self.n_folds, self.n_estimators, seed)
+
+    def _counts(
+        self, members: Members, plan: Plan | None, n_rows: int, seed: int
+    ) -> tuple[npt.NDArray[np.uint16] | None, npt.NDArray[np.int32] | None]:
+        """How often rows stand in samples, and which sample a member trains on."""
+        return (None, None) if plan is None else (plan.counts(), plan.fold_of_member(members.ids))
+
+    def _moments_of(self, ensemble: Ensemble, fitted: Fitted) -> engine.Moments:
+        """How these networks predict."""
+        return engine.Moments(ensemble, n_threads=thread_count(self.n_jobs))
+
+    def _moments(self) -> engine.Moments:
+        return self._moments_of(self.ensemble_, self._fitted)
+
+    def _n_parameters(self, fitted: Fitted) -> float:
+        """Degrees of freedom that training takes from the residuals of one output."""
+        return len(fitted.ensemble.parameters) / len(fitted.ensemble) / fitted.recipe.architecture.n_outputs
