@@ -6,7 +6,7 @@
 #include <cstdint>
 
 // Keep in step with `Purpose` in src/extranets/_random.py.
-enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6 };
+enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, resample = 8 };
 
 enum class Loss : int32_t { squared_error = 0, gaussian_nll = 1 };
 enum class Schedule : int32_t { constant = 0, linear = 1, cosine = 2 };

@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     VALIDATION = 4
     PASS = 5
     ROWS = 6
+    RESAMPLE = 8
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:

@@ -3,7 +3,17 @@
 ``native`` is the compiled engine that estimators use; ``reference`` is the readable specification it is tested against.
 """
 
-from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, train
+from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, random_words, train
 from extranets.engine.options import Options, Trained
 
-__all__ = ["Moments", "Options", "Trained", "TrainingDiverged", "forward", "gradient", "jacobian", "train"]
+__all__ = [
+    "Moments",
+    "Options",
+    "Trained",
+    "TrainingDiverged",
+    "forward",
+    "gradient",
+    "jacobian",
+    "random_words",
+    "train",
+]

@@ -194,6 +194,13 @@ class Moments:
         return mean, variance, noise
 
 
+def random_words(seed: int, member: int, purpose: int, n: int) -> npt.NDArray[np.uint32]:
+    """The first ``n`` words of a member's stream, as :func:`extranets._random.words` gives them, only faster."""
+    out = np.empty(n, dtype=np.uint32)
+    _native.random_words(seed, member, int(purpose), 0, 0, out)
+    return out
+
+
 def jacobian(
     ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1
 ) -> npt.NDArray[np.float32]:

@@ -1,5 +1,6 @@
 """scikit-learn estimators."""
 
+from extranets.estimators.bootstrap_nets import BootstrapNetsRegressor
 from extranets.estimators.extra_nets import ExtraNetsRegressor
 
-__all__ = ["ExtraNetsRegressor"]
+__all__ = ["BootstrapNetsRegressor", "ExtraNetsRegressor"]

@@ -68,11 +68,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         """
         self._check_parameters()
         self._forget()  # a fit that fails leaves no fitted estimator
-        X, y, weight = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         y_is_vector, y = y.ndim == 1, y.reshape(len(y), -1)
         x_scaling, y_scaling = Scaling.of(X, weight, "X"), Scaling.of(y, weight, "y")
         fingerprint = b"".join([x_scaling.fingerprint, y_scaling.fingerprint, len(y).to_bytes(8, "little")])
-        learned = self._learn(Sample(x_scaling.apply(X), y_scaling.apply(y), weight, fingerprint))
+        learned = self._learn(Sample(x_scaling.apply(X), y_scaling.apply(y), weight, fingerprint, used))
         # Nothing failed: only now is the estimator fitted.
         self._x_scaling, self._y_scaling, self._y_is_vector = x_scaling, y_scaling, y_is_vector
         self.__dict__.update(learned)
@@ -150,8 +150,6 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
             Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
-        if self.interval not in self.constructions:
-            raise ValueError(f"interval must be one of {sorted(self.constructions)}; got {self.interval!r}.")
         mean, spread, noise = self._parts(X)
         n_members = self._moments().n_members
         epistemic, aleatoric = self.constructions[self.interval](spread, noise, n_members, self._factors)
@@ -232,12 +230,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X, y = self._check_held_out(X, y)
+        sample = self._held_out_sample(X, y)
         if self._learns_noise and self.interval != "calibrated":
             raise ValueError("The networks predict the noise (loss 'gaussian_nll'); there is none to estimate.")
         moments = self._moments()
-        sample = Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
-        held = errors_on(moments, sample, np.arange(len(y)))
+        held = errors_on(moments, sample, np.arange(len(sample.y)))
         self._noise, self._factors = noise_from_held_out(held, moments.n_members, self._learns_noise)
         self._publish_noise()
         return self
@@ -278,13 +275,17 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     def _check_held_out(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Checked rows with their targets. Shape: y ``(n, n_outputs)``."""
         check_is_fitted(self)
-        X, y, _ = check_training_table(self, X, y, None, reset=False)
+        X, y, _, _ = check_training_table(self, X, y, None, reset=False)
         y = y.reshape(len(y), -1)
         if y.shape[1] != len(self._y_scaling.centre):
             raise ValueError(
                 f"y has {y.shape[1]} outputs, but the networks were fitted to {len(self._y_scaling.centre)}."
             )
         return X, y
+
+    def _held_out_sample(self, X: Any, y: Any) -> Sample:
+        X, y = self._check_held_out(X, y)
+        return Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 
@@ -303,6 +304,8 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         Shape: mean, spread ``(n, n_outputs)``; noise ``(n, n_outputs)``, or ``(1, n_outputs)`` where it is constant.
         """
         check_is_fitted(self)
+        if self.interval not in self.constructions:
+            raise ValueError(f"interval must be one of {sorted(self.constructions)}; got {self.interval!r}.")
         X = check_table(self, X)
         moments = self._moments()
         shape = (X.shape[0], len(self._y_scaling.centre))

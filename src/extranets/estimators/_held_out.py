@@ -30,17 +30,28 @@ class Sample:
     y: npt.NDArray[np.float32]
     weight: Array
     fingerprint: bytes = b""  # of the table it was made of: enough to notice other data
+    used: npt.NDArray[np.bool_] | None = None  # which rows of that table these are; None: all
 
     @property
     def weight_or_none(self) -> Array | None:
         """What the engine takes: None where all rows count alike."""
         return None if (self.weight == 1).all() else self.weight
 
+    def with_unused(self, values: Array) -> Array:
+        """One row for every row of the table, NaN for those that are not in the sample. Shape: ``(n, k)``."""
+        if self.used is None:
+            return values
+        out = np.full((len(self.used), values.shape[1]), np.nan)
+        out[self.used] = values
+        return out
+
 
 class Moments(Protocol):
     """What makes predictions: the engine's moments over members, over stochastic passes, or a method's own formulas."""
 
-    n_members: int  # that a prediction averages
+    @property
+    def n_members(self) -> int:
+        """Members that a prediction averages."""
 
     def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
         """Mean, spread, and the noise variance where it is predicted. Shape: ``(n, k)`` -> ``(n, n_outputs)`` each."""

@@ -16,6 +16,7 @@ from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import Fitted, Recipe
 from extranets.estimators._held_out import (
     FIRST_FOLD_ID,
+    Moments,
     Plan,
     Sample,
     cross_validation,
@@ -27,7 +28,6 @@ from extranets.estimators._held_out import (
 from extranets.estimators._parameters import TrainingParameters
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.networks import Architecture, Ensemble, Members, draw_members
-from extranets.uncertainty.components import Array
 from extranets.uncertainty.noise import training_variance
 
 
@@ -147,11 +147,9 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
 
     def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         """All that `fit` sets, by attribute."""
-        noise, factors = self._noise_of(fitted, extra, sample, plan)
         return {
+            **self._noise_of(fitted, extra, sample, plan),
             "_fitted": fitted,
-            "_noise": noise,
-            "_factors": factors,
             "_learns_noise": fitted.recipe.architecture.learns_noise,
             "ensemble_": fitted.ensemble,
             "restarts_": fitted.restarts,
@@ -159,18 +157,19 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
             "n_iter_": int((~np.isnan(fitted.loss_curve)).sum(axis=1).max()),
         }
 
-    def _noise_of(
-        self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None
-    ) -> tuple[Array, Array | None]:
+    def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         """Residual variance and, where rows were held out, the calibration's factors."""
         learned = fitted.recipe.architecture.learns_noise
+        final = self._moments_of(fitted.ensemble, fitted)
         if plan is not None:
             held = plan.errors(fitted.ensemble, extra, sample, lambda ensemble: self._moments_of(ensemble, fitted))
-            return noise_from_held_out(held, self._moments_of(fitted.ensemble, fitted).n_members, learned)
+            variance, factors = noise_from_held_out(held, final.n_members, learned)
+            return {"_noise": variance, "_factors": factors}
         if learned:
-            return np.ones(sample.y.shape[1]), None
-        errors = errors_on(self._moments_of(fitted.ensemble, fitted), sample, np.arange(len(sample.y)))
-        return training_variance(errors.residual, errors.weight, self._n_parameters(fitted)), None
+            return {"_noise": np.ones(sample.y.shape[1]), "_factors": None}
+        errors = errors_on(final, sample, np.arange(len(sample.y)))
+        variance = training_variance(errors.residual, errors.weight, self._n_parameters(fitted))
+        return {"_noise": variance, "_factors": None}
 
     # -- what differs between estimators -------------------------------------------------------------------------------
 
@@ -199,11 +198,11 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         """How often rows stand in samples, and which sample a member trains on."""
         return (None, None) if plan is None else (plan.counts(), plan.fold_of_member(members.ids))
 
-    def _moments_of(self, ensemble: Ensemble, fitted: Fitted) -> engine.Moments:
+    def _moments_of(self, ensemble: Ensemble, fitted: Fitted) -> Moments:
         """How these networks predict."""
         return engine.Moments(ensemble, n_threads=thread_count(self.n_jobs))
 
-    def _moments(self) -> engine.Moments:
+    def _moments(self) -> Moments:
         return self._moments_of(self.ensemble_, self._fitted)
 
     def _n_parameters(self, fitted: Fitted) -> float:

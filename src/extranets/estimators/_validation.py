@@ -14,8 +14,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 def check_training_table(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out."""
+) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out.
+
+    The last array tells which rows are used.
+    """
     _refuse_non_numeric(X)
     _refuse_non_finite_target(y)
     X, y = validate_data(
@@ -30,7 +33,7 @@ def check_training_table(
         X, y, weight = X[used], y[used], weight[used]
     if len(y) < 2:
         raise ValueError(f"At least two rows need a positive sample_weight; got {len(y)} (n_samples={len(y)}).")
-    return X, y, weight / weight.mean()
+    return X, y, weight / weight.mean(), used
 
 
 def check_table(estimator: BaseEstimator, X: Any) -> Any:

@@ -35,16 +35,16 @@ class HeldOut(NamedTuple):
     Shapes: ``residual``, ``spread`` and ``noise`` ``(n, n_outputs)``, ``weight`` ``(n,)``.
 
     ``spread`` is the members' variance with divisor T, ``noise`` the variance that the members predict for the noise (ones
-    where they predict none), ``n_members`` how many members each prediction averages.
+    where they predict none), ``n_members`` how many members each prediction averages: one number, or ``(n, 1)``.
     """
 
     residual: Array
     spread: Array
     noise: Array
     weight: Array
-    n_members: int
+    n_members: int | Array
 
 
-def unbiased(spread: Array, n_members: int) -> Array:
+def unbiased(spread: Array, n_members: int | Array) -> Array:
     """Member variance with divisor T - 1; zero for a single member."""
-    return spread * (n_members / (n_members - 1)) if n_members > 1 else np.zeros_like(spread)
+    return spread * np.where(np.asarray(n_members) > 1, n_members / np.maximum(np.asarray(n_members) - 1, 1), 0.0)

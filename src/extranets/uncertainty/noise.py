@@ -20,8 +20,8 @@ def held_out_variance(held: HeldOut, n_members: int) -> Array:
     Shape: -> ``(n_outputs,)``.
     """
     squares = np.average(held.residual**2, axis=0, weights=held.weight)
-    spread = np.average(unbiased(held.spread, held.n_members), axis=0, weights=held.weight)
-    return np.maximum(squares - spread * (1 / held.n_members - 1 / n_members), LEAST_SHARE * squares)
+    excess = unbiased(held.spread, held.n_members) * (1 / held.n_members - 1 / n_members)
+    return np.maximum(squares - np.average(excess, axis=0, weights=held.weight), LEAST_SHARE * squares)
 
 
 def training_variance(residual: Array, weight: Array, n_parameters: float) -> Array:

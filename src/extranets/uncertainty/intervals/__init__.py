@@ -4,9 +4,26 @@ from collections.abc import Callable
 from typing import Any
 
 from extranets.uncertainty.components import Array
-from extranets.uncertainty.intervals import calibrated, paper, total
+from extranets.uncertainty.intervals import (
+    bootstrap_averaged,
+    bootstrap_bias_corrected,
+    bootstrap_normal,
+    bootstrap_percentile,
+    calibrated,
+    paper,
+    total,
+)
 
 # (spread, noise, n_members, factors) -> (epistemic variance, aleatoric variance)
 Construction = Callable[[Array, Array, int, Any], tuple[Array, Array]]
 
-__all__ = ["Construction", "calibrated", "paper", "total"]
+__all__ = [
+    "Construction",
+    "bootstrap_averaged",
+    "bootstrap_bias_corrected",
+    "bootstrap_normal",
+    "bootstrap_percentile",
+    "calibrated",
+    "paper",
+    "total",
+]
