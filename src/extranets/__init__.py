@@ -1,8 +1,8 @@
 """Regression with ensembles of thinned neural networks and honest prediction intervals."""
 
 from extranets.build import build_info
-from extranets.estimators import BootstrapNetsRegressor, ExtraNetsRegressor
+from extranets.estimators import BootstrapNetsRegressor, DeltaMethodRegressor, ExtraNetsRegressor
 
 __version__ = "0.1.0"
 
-__all__ = ["BootstrapNetsRegressor", "ExtraNetsRegressor", "build_info"]
+__all__ = ["BootstrapNetsRegressor", "DeltaMethodRegressor", "ExtraNetsRegressor", "build_info"]

@@ -543,7 +543,7 @@ def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("extranets.estimators._trained.noise_from_held_out", interrupt)
+    monkeypatch.setattr("extranets.estimators._base.noise_from_held_out", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(*table[:2])

@@ -21,7 +21,7 @@ from extranets.estimators._scaling import Scaling, blocks
 from extranets.estimators._validation import check_levels, check_table, check_training_table
 from extranets.networks import Ensemble
 from extranets.uncertainty import normal
-from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
 from extranets.uncertainty.intervals import Construction, total
 
@@ -235,7 +235,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
             raise ValueError("The networks predict the noise (loss 'gaussian_nll'); there is none to estimate.")
         moments = self._moments()
         held = errors_on(moments, sample, np.arange(len(sample.y)))
-        self._noise, self._factors = noise_from_held_out(held, moments.n_members, self._learns_noise)
+        self.__dict__.update(self._noise_from(held, moments.n_members, self._learns_noise))
         self._publish_noise()
         return self
 
@@ -271,6 +271,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         scores = conformal_scores(self._as_target(y), parts.mean, np.maximum(parts.std, SMALLEST_STD))
         self._conformal = Conformal(self.interval, scores)
         return self
+
+    def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
+        """Residual variance and, where an interval uses them, the calibration's factors; by attribute."""
+        variance, factors = noise_from_held_out(held, n_members, learned)
+        return {"_noise": variance, "_factors": factors if "calibrated" in self.constructions else None}
 
     def _check_held_out(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Checked rows with their targets. Shape: y ``(n, n_outputs)``."""

@@ -23,11 +23,11 @@ from extranets.estimators._held_out import (
     errors_on,
     hold_out,
     member_name,
-    noise_from_held_out,
 )
 from extranets.estimators._parameters import TrainingParameters
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.networks import Architecture, Ensemble, Members, draw_members
+from extranets.uncertainty.components import Array
 from extranets.uncertainty.noise import training_variance
 
 
@@ -163,13 +163,15 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         final = self._moments_of(fitted.ensemble, fitted)
         if plan is not None:
             held = plan.errors(fitted.ensemble, extra, sample, lambda ensemble: self._moments_of(ensemble, fitted))
-            variance, factors = noise_from_held_out(held, final.n_members, learned)
-            return {"_noise": variance, "_factors": factors}
+            return self._noise_from(held, final.n_members, learned)
         if learned:
             return {"_noise": np.ones(sample.y.shape[1]), "_factors": None}
-        errors = errors_on(final, sample, np.arange(len(sample.y)))
-        variance = training_variance(errors.residual, errors.weight, self._n_parameters(fitted))
-        return {"_noise": variance, "_factors": None}
+        per_output = len(fitted.ensemble.parameters) / len(fitted.ensemble) / sample.y.shape[1]
+        return self._training_noise(final, sample, per_output)
+
+    def _training_noise(self, moments: Moments, sample: Sample, n_parameters: float | Array) -> dict[str, Any]:
+        errors = errors_on(moments, sample, np.arange(len(sample.y)))
+        return {"_noise": training_variance(errors.residual, errors.weight, n_parameters), "_factors": None}
 
     # -- what differs between estimators -------------------------------------------------------------------------------
 
@@ -204,7 +206,3 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
 
     def _moments(self) -> Moments:
         return self._moments_of(self.ensemble_, self._fitted)
-
-    def _n_parameters(self, fitted: Fitted) -> float:
-        """Degrees of freedom that training takes from the residuals of one output."""
-        return len(fitted.ensemble.parameters) / len(fitted.ensemble) / fitted.recipe.architecture.n_outputs

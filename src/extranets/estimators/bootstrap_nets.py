@@ -162,7 +162,9 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         if self.noise == "oob":
             noises = self._noises_by(lambda file: held_out_variance(held, n_averaged(file, len(resampled))))
         else:
-            noises = self._residual_variances(fitted, sample, self._n_parameters(fitted))
+            noises = self._residual_variances(
+                fitted, sample, len(fitted.ensemble.parameters) / len(fitted.ensemble) / sample.y.shape[1]
+            )
         prediction = np.full(sample.y.shape, np.nan)
         prediction[usable] = held.residual + sample.y[usable]
         known = sample.y[usable], prediction[usable], sample.weight[usable]

@@ -24,20 +24,19 @@ def held_out_variance(held: HeldOut, n_members: int) -> Array:
     return np.maximum(squares - np.average(excess, axis=0, weights=held.weight), LEAST_SHARE * squares)
 
 
-def training_variance(residual: Array, weight: Array, n_parameters: float) -> Array:
+def training_variance(residual: Array, weight: Array, n_parameters: float | Array) -> Array:
     """Training residual variance, divided by the residual degrees of freedom n - n_parameters.
 
     Networks with more than half as many parameters as there are rows leave too few degrees of freedom; the divisor is then
     n / 2, and a warning says so.
 
-    Shape: residual ``(n, n_outputs)``, weight ``(n,)`` -> ``(n_outputs,)``.
+    Shape: residual ``(n, n_outputs)``, weight ``(n,)``, n_parameters one number or ``(n_outputs,)`` -> ``(n_outputs,)``.
     """
     n = len(residual)
-    if n_parameters > n / 2:
+    if np.max(n_parameters) > n / 2:
         warnings.warn(
-            f"noise='train': a network has {n_parameters:.0f} parameters on average and there are {n} rows, so training "
-            "residuals say little about the noise; use noise='cv' or noise='holdout'.",
+            f"noise='train': a network has {np.max(n_parameters):.0f} parameters on average and there are {n} rows, so "
+            "training residuals say little about the noise; use noise='cv' or noise='holdout'.",
             stacklevel=2,
         )
-        n_parameters = n / 2
-    return np.average(residual**2, axis=0, weights=weight) * (n / (n - n_parameters))
+    return np.average(residual**2, axis=0, weights=weight) * (n / (n - np.minimum(n_parameters, n / 2)))

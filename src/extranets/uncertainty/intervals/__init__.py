@@ -10,6 +10,7 @@ from extranets.uncertainty.intervals import (
     bootstrap_normal,
     bootstrap_percentile,
     calibrated,
+    delta,
     paper,
     total,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "bootstrap_normal",
     "bootstrap_percentile",
     "calibrated",
+    "delta",
     "paper",
     "total",
 ]
