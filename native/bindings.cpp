@@ -66,21 +66,30 @@ void check_options(const Options& options) {
     require(options.batch_size >= 1 && options.n_epochs >= 1 && options.n_starts >= 1, "batch, epochs and starts must be positive");
 }
 
-Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<In<float, 1>>& weight) {
+Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<In<float, 1>>& weight,
+             const std::optional<In<float, 1>>& adversarial = std::nullopt) {
     require(X.shape(0) == y.shape(0), "X and y must have the same number of rows");
     require(X.shape(0) >= 1 && X.shape(0) < (size_t(1) << 32), "between one row and 2^32 rows are needed");
     require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry per row");
-    return {X.data(), y.data(), weight ? weight->data() : nullptr, int64_t(X.shape(0)), int(X.shape(1)), int(y.shape(1))};
+    require(!adversarial || adversarial->shape(0) == X.shape(1), "adversarial must have one step per column of X");
+    return {X.data(),
+            y.data(),
+            weight ? weight->data() : nullptr,
+            adversarial ? adversarial->data() : nullptr,
+            int64_t(X.shape(0)),
+            int(X.shape(1)),
+            int(y.shape(1))};
 }
 
 // Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
-void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<uint16_t, 2>> counts,
-           std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members, In<int32_t, 2> widths, const Options& options,
-           Out<float, 1> parameters, In<int64_t, 1> offsets, Out<float, 2> loss_curve, Out<double, 2> scalars,
-           Out<int32_t, 2> integers, int n_threads, nb::object progress) {
-    const Data data = data_of(X, y, weight);
+void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<float, 1>> adversarial,
+           std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members,
+           In<int32_t, 2> widths, const Options& options, Out<float, 1> parameters, In<int64_t, 1> offsets,
+           Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight, adversarial);
     const size_t n = members.shape(0);
     check_options(options);
+    require(!adversarial || options.batch_size < (1 << 30), "a batch of adversarial training must have fewer than 2^30 rows");
     const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
     require(widths.shape(0) == n && offsets.shape(0) == n + 1 && loss_curve.shape(0) == n && scalars.shape(0) == n &&
                 scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3 &&
@@ -153,21 +162,27 @@ struct Packed {
     Packed& operator=(const Packed&) = delete;
     ~Packed() { free_aligned(memory); }
 
-    void set_passes(std::vector<uint32_t> ids, float keep, uint64_t seed) {
+    void set_passes(std::vector<uint32_t> ids, float dropout_keep, float input_keep, uint64_t seed) {
+        require(!ids.empty(), "at least one pass is needed");
         pass_ids = std::move(ids);
         view.pass_ids = pass_ids.data();
         view.n_passes = int(pass_ids.size());
-        view.dropout_keep = keep;
+        view.dropout_keep = dropout_keep;
+        view.input_keep = input_keep;
         view.seed = seed;
     }
 
     void check_rows(const In<float, 2>& X) const { require(int(X.shape(1)) == view.n_inputs, "X has the wrong number of columns"); }
 
+    // Results do not depend on the ranges. They are long, because a stochastic pass is drawn once per range, but few rows
+    // still go to all threads.
     void for_row_ranges(int64_t n_rows, int n_threads, const std::function<void(int64_t, int64_t)>& work) const {
-        constexpr int64_t kRange = 512;
+        constexpr int64_t kLongest = 512, kShortest = 64;
+        const int64_t share = (n_rows + std::max(1, n_threads) - 1) / std::max(1, n_threads);
+        const int64_t range = std::clamp((share + kShortest - 1) / kShortest * kShortest, kShortest, kLongest);
         const nb::gil_scoped_release release;
-        run_parallel((n_rows + kRange - 1) / kRange, n_threads,
-                     [&](int64_t i) { work(i * kRange, std::min(n_rows, (i + 1) * kRange)); });
+        run_parallel((n_rows + range - 1) / range, n_threads,
+                     [&](int64_t i) { work(i * range, std::min(n_rows, (i + 1) * range)); });
     }
 
     void forward(In<float, 2> X, Out<float, 3> out, int n_threads) const {
@@ -232,7 +247,9 @@ NB_MODULE(_native, m) {
         .def_rw("beta2", &Options::beta2)
         .def_rw("epsilon", &Options::epsilon)
         .def_rw("weight_decay", &Options::weight_decay)
+        .def_rw("warm_up_epochs", &Options::warm_up_epochs)
         .def_rw("dropout_keep", &Options::dropout_keep)
+        .def_rw("input_keep", &Options::input_keep)
         .def_rw("max_grad_norm", &Options::max_grad_norm)
         .def_rw("validation_fraction", &Options::validation_fraction)
         .def_rw("patience", &Options::patience)
@@ -244,12 +261,13 @@ NB_MODULE(_native, m) {
     nb::class_<Packed>(m, "Packed")
         .def(nb::init<int, int, int, In<int32_t, 2>, In<float, 1>>(), "n_inputs"_a, "n_outputs"_a, "n_heads"_a, "widths"_a,
              "parameters"_a)
-        .def("set_passes", &Packed::set_passes, "pass_ids"_a, "keep"_a, "seed"_a)
+        .def("set_passes", &Packed::set_passes, "pass_ids"_a, "dropout_keep"_a, "input_keep"_a, "seed"_a)
         .def("forward", &Packed::forward, "X"_a, "out"_a, "n_threads"_a)
         .def("moments", &Packed::moments, "X"_a, "mean"_a, "variance"_a, "mean_variance"_a.none(), "n_threads"_a)
         .def("jacobian", &Packed::jacobian, "X"_a, "head"_a, "out"_a, "n_threads"_a);
-    m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(), "members"_a, "widths"_a,
-          "options"_a, "parameters"_a, "offsets"_a, "loss_curve"_a, "scalars"_a, "integers"_a, "n_threads"_a, "progress"_a.none());
+    m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "adversarial"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
+          "members"_a, "widths"_a, "options"_a, "parameters"_a, "offsets"_a, "loss_curve"_a, "scalars"_a, "integers"_a,
+          "n_threads"_a, "progress"_a.none());
     m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
     m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("built_variants", &built_variants);

@@ -30,7 +30,9 @@ struct Options {
     Schedule schedule;
     float beta1, beta2, epsilon;
     float weight_decay;
-    float dropout_keep;  // 1: no dropout
+    int warm_up_epochs;  // Gaussian loss: first epochs with the variance held at one
+    float dropout_keep;  // of hidden units; 1: no dropout
+    float input_keep;  // of inputs
     float max_grad_norm;  // 0: no clipping
     float validation_fraction;  // 0: no early stopping
     int patience;
@@ -45,6 +47,7 @@ struct Data {
     const float* X;  // (n_rows, n_inputs)
     const float* y;  // (n_rows, n_outputs)
     const float* weight;  // (n_rows) or null
+    const float* adversarial;  // (n_inputs): steps of the adversarial rows that join every batch; null: none
     int64_t n_rows;
     int n_inputs;
     int n_outputs;
@@ -72,7 +75,8 @@ struct Control {
 };
 
 // A trained ensemble as the forward pass reads it. A pass is one member's forward pass; with `pass_ids` given there may be
-// more passes than members (pass p uses member p mod n_members), each thinned by dropout from its own stream.
+// more passes than members (pass p uses member p mod n_members), each thinned by dropout from its own stream: the inputs
+// first, then the hidden layers; a part whose keep is 1 takes nothing from the stream.
 struct EnsembleView {
     int n_members;
     int n_passes;
@@ -84,7 +88,7 @@ struct EnsembleView {
     const float* parameters;  // all members, canonical layout
     const float* packed;  // all members, this variant's padded layout (see pack_ensemble)
     const uint32_t* pass_ids;  // (n_passes); null: deterministic
-    float dropout_keep;
+    float dropout_keep, input_keep;
     uint64_t seed;
 };
 

@@ -62,21 +62,24 @@ static inline double squared_error(const float* heads, const Targets& t, int n_r
     return total;
 }
 
-static inline double gaussian_nll(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
+// `unit_variance` holds the variance at one, whatever its head says: the warm-up.
+static inline double gaussian_nll(const float* heads, const Targets& t, int n_rows, float factor, float* delta,
+                                  bool unit_variance) {
     double total = 0;
     const float per_output = 1.0f / float(t.n_outputs);
     for (int r = 0; r < n_rows; ++r) {
         float row_loss = 0;
         for (int o = 0; o < t.n_outputs; ++o) {
             const int mean = 2 * r * t.n_outputs + o, log_variance = mean + t.n_outputs;
-            const float s = clamp_log_variance(heads[log_variance]);
+            const float s = unit_variance ? 0.0f : clamp_log_variance(heads[log_variance]);
             const float error = heads[mean] - t.y[r * t.n_outputs + o];
             const float precision = std::exp(-s);
             row_loss += 0.5f * (s + error * error * precision);
             if (delta) {
                 const float g = per_output * factor * t.weight[r];
                 delta[mean] = g * error * precision;
-                delta[log_variance] = s == heads[log_variance] ? 0.5f * g * (1.0f - error * error * precision) : 0.0f;
+                const bool moves = !unit_variance && s == heads[log_variance];
+                delta[log_variance] = moves ? 0.5f * g * (1.0f - error * error * precision) : 0.0f;
             }
         }
         total += double(t.weight[r] * per_output * row_loss);
@@ -84,8 +87,9 @@ static inline double gaussian_nll(const float* heads, const Targets& t, int n_ro
     return total;
 }
 
-static inline double batch_loss(Loss loss, const float* heads, const Targets& t, int n_rows, float factor, float* delta) {
-    return loss == Loss::gaussian_nll ? gaussian_nll(heads, t, n_rows, factor, delta)
+static inline double batch_loss(Loss loss, const float* heads, const Targets& t, int n_rows, float factor, float* delta,
+                                bool unit_variance = false) {
+    return loss == Loss::gaussian_nll ? gaussian_nll(heads, t, n_rows, factor, delta, unit_variance)
                                       : squared_error(heads, t, n_rows, factor, delta);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "adam.hpp"
+#include "adversarial.hpp"
 #include "loss.hpp"
 #include "network.hpp"
 #include "philox.hpp"
@@ -29,14 +30,16 @@ static inline void initialise(const Layout& layout, const Stream& stream, float*
     }
 }
 
-// Inverted dropout on the hidden layers, one word per unit and row.
+// Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1.
 struct Dropout {
     const Layout& layout;
     Words& words;
-    float keep;
+    float input_keep, hidden_keep;
 
     void operator()(int l, float* activations, int n_rows, int stride) const {
-        const int width = layout.layers[l - 1].n_out;
+        const float keep = l == 0 ? input_keep : hidden_keep;
+        if (keep == 1.0f) return;
+        const int width = layout.layers[l].n_in;
         const float scale = 1.0f / keep;
         for (int r = 0; r < n_rows; ++r)
             for (int j = 0; j < width; ++j) activations[int64_t(r) * stride + j] *= words.uniform() < keep ? scale : 0.0f;
@@ -55,13 +58,15 @@ struct Trainer {
     MemberTask& task;
     Control& control;
     Layout layout;
-    int capacity;
+    int capacity;  // rows of a mini-batch
+    int batch_rows;  // and the adversarial rows that join them
     Buffer<float> batch_memory;
     Batch batch;
     Buffer<float> parameters, first, second, transposed, gradient, best_epoch, best_start;
     Buffer<float> y, weight;  // of the batch
     Buffer<uint32_t> row_memory, order_memory;
     Rows train_rows, validation_rows;
+    bool unit_variance = false;  // while the Gaussian loss warms up
     int64_t epochs_counted = 0;  // of this attempt, in the progress that the watching thread sees
 
     static int64_t sample_size(const Data& data, const MemberTask& task) {
@@ -73,13 +78,14 @@ struct Trainer {
 
     Trainer(const Data& d, const Options& o, MemberTask& t, Control& c, int64_t n_sample)
         : data(d), options(o), task(t), control(c), layout(t.shape),
-          capacity(int(o.batch_size < n_sample ? o.batch_size : n_sample)), batch_memory(Batch::floats(layout, capacity)),
-          batch(layout, capacity, batch_memory.data), parameters(layout.size), first(layout.size),
+          capacity(int(o.batch_size < n_sample ? o.batch_size : n_sample)),
+          batch_rows(d.adversarial ? 2 * capacity : capacity), batch_memory(Batch::floats(layout, batch_rows)),
+          batch(layout, batch_rows, batch_memory.data), parameters(layout.size), first(layout.size),
           second(layout.size), transposed(layout.transposed_size), gradient(o.max_grad_norm > 0 ? layout.size : 0),
           best_epoch(o.validation_fraction > 0 ? layout.size : 0), best_start(layout.size),
-          y(int64_t(capacity) * d.n_outputs), weight(capacity), row_memory(n_sample), order_memory(n_sample) {
-        clear(batch_memory.data, Batch::floats(layout, capacity));
-        for (int r = 0; r < capacity; ++r) weight.data[r] = 1.0f;
+          y(int64_t(batch_rows) * d.n_outputs), weight(batch_rows), row_memory(n_sample), order_memory(n_sample) {
+        clear(batch_memory.data, Batch::floats(layout, batch_rows));
+        for (int r = 0; r < batch_rows; ++r) weight.data[r] = 1.0f;
         deal_rows();
     }
 
@@ -159,23 +165,39 @@ struct Trainer {
         }
     }
 
-    // One mini-batch, already gathered. Returns its summed loss.
+    double loss_and_delta(int n) {
+        return batch_loss(options.loss, batch.output, targets(), n, 1.0f / float(n), batch.output_delta, unit_variance);
+    }
+
+    // Doubles the gathered batch. The direction is that of the plain network: no dropout.
+    void add_adversarial_rows(int n) {
+        forward(batch, parameters.data, n, NoHook{});
+        loss_and_delta(n);
+        append_adversarial(batch, parameters.data, transposed.data, data.adversarial, n);
+        copy(y.data, int64_t(n) * data.n_outputs, y.data + int64_t(n) * data.n_outputs);
+        copy(weight.data, n, weight.data + n);
+    }
+
+    // One mini-batch, already gathered. Returns the summed loss of n rows, as many as were gathered.
     double step(int n, int64_t step_index, uint32_t attempt, const Adam& adam) {
-        const float keep = options.dropout_keep;
-        if (keep < 1.0f) {
+        if (data.adversarial) {
+            add_adversarial_rows(n);
+            n *= 2;
+        }
+        if (options.dropout_keep < 1.0f || options.input_keep < 1.0f) {
             Words words(make_stream(options.seed, task.id, Purpose::dropout, attempt, uint32_t(step_index)));
-            forward(batch, parameters.data, n, Dropout{layout, words, keep});
+            forward(batch, parameters.data, n, Dropout{layout, words, options.input_keep, options.dropout_keep});
         } else {
             forward(batch, parameters.data, n, NoHook{});
         }
-        const double loss = batch_loss(options.loss, batch.output, targets(), n, 1.0f / float(n),
-                                       batch.output_delta);
+        const double loss = loss_and_delta(n);
+        const float scale = 1.0f / options.dropout_keep;
         if (options.max_grad_norm > 0) {
-            clipped_step(n, 1.0f / keep, adam);
+            clipped_step(n, scale, adam);
         } else {
-            backward(n, 1.0f / keep, [&](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
+            backward(n, scale, [&](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
         }
-        return loss;
+        return data.adversarial ? loss / 2 : loss;
     }
 
     // Mean loss over rows, no dropout.
@@ -232,6 +254,7 @@ struct Trainer {
         shuffle(order, train_rows.n, make_stream(options.seed, task.id, Purpose::shuffle, attempt, uint32_t(index)));
         const int64_t size = capacity;
         const int64_t per_epoch = (train_rows.n + size - 1) / size;
+        unit_variance = index < options.warm_up_epochs;
         const bool far = data.n_rows * data.n_inputs > 64 * 1024;  // a smaller table stays in the second-level cache
         double loss = 0;
         for (int64_t s = 0; s < per_epoch && !control.cancelled.load(std::memory_order_relaxed); ++s) {
@@ -282,7 +305,8 @@ struct Trainer {
             task.loss_curve[e] = float(loss);
             task.n_epochs_run = e + 1;
             count_epochs(1);
-            if (validation_rows.n > 0 && validate(waited)) break;
+            // The best weights must not be those of a variance that has not been trained.
+            if (validation_rows.n > 0 && !unit_variance && validate(waited)) break;
         }
         count_epochs(options.n_epochs - task.n_epochs_run);
         if (validation_rows.n > 0 && is_finite(task.validation_loss))

@@ -126,7 +126,8 @@ struct Batch {
     }
 };
 
-// Multiplies a layer's activations after the forward pass: dropout. Called as hook(layer, activations, rows, stride).
+// Multiplies the input or a layer's activations before the next layer reads them: dropout. Called as
+// hook(layer, activations, rows, stride), where layer 0 is the input.
 struct NoHook {
     void operator()(int, float*, int, int) const {}
 };
@@ -134,6 +135,7 @@ struct NoHook {
 template <class Hook>
 static inline void forward(Batch& batch, const float* block, int n_rows, const Hook& hook) {
     const Layout& layout = batch.layout;
+    hook(0, batch.activation[0], n_rows, layout.width(0));
     for (int l = 0; l + 1 < layout.n_layers; ++l) {
         const Layer& layer = layout.layers[l];
         const DenseArgs args{batch.activation[l], layout.width(l), block + layer.weights, layer.columns,

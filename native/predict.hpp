@@ -4,7 +4,7 @@
 
 #include "loss.hpp"
 #include "network.hpp"
-#include "philox.hpp"
+#include "thinned.hpp"
 
 namespace EXTRANETS_VARIANT {
 
@@ -32,40 +32,38 @@ static void pack_ensemble(const EnsembleView& e, float* packed) {
     }
 }
 
-// One dropout mask per pass, the same for all rows: a pass is one thinned network, so a row's prediction does not depend on
-// which other rows are predicted with it.
-struct PassMask {
-    const Layout& layout;
-    Words& words;
-    float keep;
-
-    void operator()(int l, float* activations, int n_rows, int stride) const {
-        const int width = layout.layers[l - 1].n_out;
-        const float scale = 1.0f / keep;
-        for (int j = 0; j < width; ++j) {
-            const float factor = words.uniform() < keep ? scale : 0.0f;
-            for (int r = 0; r < n_rows; ++r) activations[r * stride + j] *= factor;
-        }
+// The most that any member needs.
+template <class Need>
+static inline int64_t most(const EnsembleView& e, Need&& need) {
+    int64_t found = 0;
+    for (int m = 0; m < e.n_members; ++m) {
+        const int64_t n = need(Layout(member_shape(e, m)));
+        found = n > found ? n : found;
     }
-};
+    return found;
+}
 
 static inline int64_t widest_batch(const EnsembleView& e) {
-    int64_t most = 0;
-    for (int m = 0; m < e.n_members; ++m) {
-        const int64_t n = Batch::floats(Layout(member_shape(e, m)), kBlockRows);
-        most = n > most ? n : most;
-    }
-    return most;
+    return most(e, [](const Layout& layout) { return Batch::floats(layout, kBlockRows); });
 }
 
-static inline void load_rows(const EnsembleView& e, const float* X, int64_t begin, int n, float* to) {
+static inline Thinned room_for_passes(const EnsembleView& e) {
+    const int64_t units = most(e, [](const Layout& layout) {
+        int64_t n = 0;
+        for (int l = 0; l < layout.n_layers; ++l) n += layout.layers[l].n_in;
+        return n;
+    });
+    return Thinned(units, most(e, [](const Layout& layout) { return layout.size; }));
+}
+
+static inline void load_rows(const EnsembleView& e, const float* X, int64_t begin, int64_t n, float* to) {
     const int stride = padded(e.n_inputs);
-    for (int r = 0; r < n; ++r) copy_padded(X + (begin + r) * e.n_inputs, e.n_inputs, to + int64_t(r) * stride);
+    for (int64_t r = 0; r < n; ++r) copy_padded(X + (begin + r) * e.n_inputs, e.n_inputs, to + r * stride);
 }
 
-// visit(pass, first row, rows, heads, stride) for every block of rows and every pass.
+// visit(pass, first row, rows, heads) for every block of rows and every pass.
 template <class Visit>
-static inline void for_passes(const EnsembleView& e, const float* X, int64_t begin, int64_t end, Visit&& visit) {
+static inline void for_members(const EnsembleView& e, const float* X, int64_t begin, int64_t end, Visit&& visit) {
     const int64_t size = widest_batch(e);
     Buffer<float> memory(size);
     clear(memory.data, size);
@@ -73,61 +71,113 @@ static inline void for_passes(const EnsembleView& e, const float* X, int64_t beg
         const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
         load_rows(e, X, row, n, memory.data);
         const float* block = e.packed;
-        for (int pass = 0; pass < e.n_passes; ++pass) {
-            const int member = pass % e.n_members;
-            if (member == 0) block = e.packed;
-            const Layout layout(member_shape(e, member));
+        for (int m = 0; m < e.n_members; ++m) {
+            const Layout layout(member_shape(e, m));
             Batch batch(layout, kBlockRows, memory.data);
-            if (e.pass_ids) {
-                Words words(make_stream(e.seed, e.pass_ids[pass], Purpose::pass, 0, 0));
-                forward(batch, block, n, PassMask{layout, words, e.dropout_keep});
-            } else {
-                forward(batch, block, n, NoHook{});
-            }
-            visit(pass, row, n, batch.output, e.n_heads);
+            forward(batch, block, n, NoHook{});
+            visit(m, row, n, batch.output);
             block += layout.size;
         }
     }
 }
 
+// The same for stochastic passes. A pass has one mask for all rows: a row's prediction does not depend on which other rows
+// are predicted with it. Drawing and thinning cost about as much as a block of rows, so here the pass is the outer loop.
+template <class Visit>
+static inline void for_passes(const EnsembleView& e, const float* X, int64_t begin, int64_t end, Visit&& visit) {
+    const int64_t stride = padded(e.n_inputs);
+    Buffer<float> memory(widest_batch(e)), inputs((end - begin) * stride);
+    load_rows(e, X, begin, end - begin, inputs.data);
+    Thinned thinned = room_for_passes(e);
+    const float* parameters = e.packed;
+    for (int pass = 0; pass < e.n_passes; ++pass) {
+        const int member = pass % e.n_members;
+        if (member == 0) parameters = e.packed;
+        const Layout whole(member_shape(e, member));
+        thinned.draw(e, e.pass_ids[pass], whole);
+        const Layout layout = thinned.build(e, whole, parameters);
+        Batch batch(layout, kBlockRows, memory.data);
+        for (int64_t row = begin; row < end; row += kBlockRows) {
+            const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
+            batch.activation[0] = inputs.data + (row - begin) * stride;
+            forward(batch, thinned.block.data, n, NoHook{});
+            visit(pass, row, n, batch.output);
+        }
+        parameters += whole.size;
+    }
+}
+
+template <class Visit>
+static inline void for_heads(const EnsembleView& e, const float* X, int64_t begin, int64_t end, Visit&& visit) {
+    if (e.pass_ids)
+        for_passes(e, X, begin, end, visit);
+    else
+        for_members(e, X, begin, end, visit);
+}
+
 static void forward_rows(const EnsembleView& e, const float* X, int64_t begin, int64_t end, float* out, int64_t pass_stride) {
-    for_passes(e, X, begin, end, [&](int pass, int64_t row, int n, const float* heads, int stride) {
-        for (int r = 0; r < n; ++r)
-            copy(heads + r * stride, e.n_heads, out + pass * pass_stride + (row + r) * e.n_heads);
+    for_heads(e, X, begin, end, [&](int pass, int64_t row, int n, const float* heads) {
+        copy(heads, int64_t(n) * e.n_heads, out + pass * pass_stride + row * e.n_heads);
     });
 }
 
-// Sums are taken about the first pass, so that a large common value costs no digits.
+// Sums over the passes for the rows of one range, of every output. They are taken about the first pass, so that a large
+// common value costs no digits.
+struct MomentSums {
+    const EnsembleView& e;
+    double *first, *mean, *variance, *mean_variance;  // of the range's first row; mean_variance may be null
+
+    void start(int64_t row, int n, const float* heads) const {
+        for (int r = 0; r < n; ++r)
+            for (int o = 0; o < e.n_outputs; ++o) {
+                const int64_t at = (row + r) * e.n_outputs + o;
+                first[at] = heads[r * e.n_heads + o];
+                mean[at] = variance[at] = 0;
+                if (mean_variance) mean_variance[at] = 0;
+            }
+    }
+
+    void add(int64_t at, int n, const float* values) const {
+        for (int i = 0; i < n; ++i) {
+            const double d = values[i] - first[at + i];
+            mean[at + i] += d;
+            variance[at + i] += d * d;
+        }
+    }
+
+    void add_variances(int64_t at, int n, const float* log_variances) const {
+        for (int i = 0; i < n; ++i) mean_variance[at + i] += std::exp(double(clamp_log_variance(log_variances[i])));
+    }
+
+    void add_rows(int64_t row, int n, const float* heads) const {
+        const int outputs = e.n_outputs;
+        if (!mean_variance && e.n_heads == outputs) return add(row * outputs, n * outputs, heads);
+        for (int r = 0; r < n; ++r, heads += e.n_heads) {
+            add((row + r) * outputs, outputs, heads);
+            if (mean_variance) add_variances((row + r) * outputs, outputs, heads + outputs);
+        }
+    }
+
+    void finish(int64_t n_rows) const {
+        for (int64_t i = 0; i < n_rows * e.n_outputs; ++i) {
+            const double shift = mean[i] / e.n_passes, v = variance[i] / e.n_passes - shift * shift;
+            variance[i] = v > 0 ? v : 0;
+            mean[i] = first[i] + shift;
+            if (mean_variance) mean_variance[i] /= e.n_passes;
+        }
+    }
+};
+
 static void moment_rows(const EnsembleView& e, const float* X, int64_t begin, int64_t end, double* mean, double* variance,
                         double* mean_variance) {
-    const int outputs = e.n_outputs;
-    Buffer<double> first(int64_t(kBlockRows) * outputs);
-    for_passes(e, X, begin, end, [&](int pass, int64_t row, int n, const float* heads, int stride) {
-        const bool last = pass == e.n_passes - 1;
-        for (int r = 0; r < n; ++r) {
-            for (int o = 0; o < outputs; ++o) {
-                const int64_t at = (row + r) * outputs + o;
-                const double value = heads[r * stride + o];
-                if (pass == 0) {
-                    first.data[r * outputs + o] = value;
-                    mean[at] = variance[at] = 0;
-                    if (mean_variance) mean_variance[at] = 0;
-                }
-                const double d = value - first.data[r * outputs + o];
-                mean[at] += d;
-                variance[at] += d * d;
-                if (mean_variance)
-                    mean_variance[at] += std::exp(double(clamp_log_variance(heads[r * stride + outputs + o])));
-                if (last) {
-                    const double shift = mean[at] / e.n_passes;
-                    const double v = variance[at] / e.n_passes - shift * shift;
-                    variance[at] = v > 0 ? v : 0;
-                    mean[at] = first.data[r * outputs + o] + shift;
-                    if (mean_variance) mean_variance[at] /= e.n_passes;
-                }
-            }
-        }
+    const int64_t at = begin * e.n_outputs;
+    Buffer<double> first((end - begin) * e.n_outputs);
+    const MomentSums sums{e, first.data, mean + at, variance + at, mean_variance ? mean_variance + at : nullptr};
+    for_heads(e, X, begin, end, [&](int pass, int64_t row, int n, const float* heads) {
+        if (pass == 0) sums.start(row - begin, n, heads);
+        sums.add_rows(row - begin, n, heads);
     });
+    sums.finish(end - begin);
 }
 
 static inline void write_jacobian_row(const Batch& batch, int r, float* out) {

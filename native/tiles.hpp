@@ -30,6 +30,10 @@ struct Gated {  // back through a ReLU: pass the scaled gradient where the unit 
     }
 };
 
+struct Plain {
+    static Vec finish(Vec a, const float*, std::ptrdiff_t, Vec) { return a; }
+};
+
 struct DenseArgs {
     const float* A;
     std::ptrdiff_t lda;
@@ -214,13 +218,15 @@ static inline void dot_tile(const float* A, std::ptrdiff_t lda, const float* w, 
     for (int r = 0; r < R; ++r) C[r * ldc] = bias + sum(sums[r]);
 }
 
+// `bias` null: zero.
 static inline void dot_rows(const float* A, std::ptrdiff_t lda, const float* W, std::ptrdiff_t ldw, const float* bias,
                             int n_rows, int n_outputs, int n_columns, float* C, std::ptrdiff_t ldc) {
     for (int o = 0; o < n_outputs; ++o) {
         const float* w = W + o * ldw;
+        const float first = bias ? bias[o] : 0.0f;
         int row = 0;
-        for (; row + 8 <= n_rows; row += 8) dot_tile<8>(A + row * lda, lda, w, bias[o], n_columns, C + row * ldc + o, ldc);
-        for (; row < n_rows; ++row) dot_tile<1>(A + row * lda, lda, w, bias[o], n_columns, C + row * ldc + o, ldc);
+        for (; row + 8 <= n_rows; row += 8) dot_tile<8>(A + row * lda, lda, w, first, n_columns, C + row * ldc + o, ldc);
+        for (; row < n_rows; ++row) dot_tile<1>(A + row * lda, lda, w, first, n_columns, C + row * ldc + o, ldc);
     }
 }
 

@@ -1,4 +1,4 @@
-"""Forward passes, moments, stochastic passes and Jacobians of the native engine."""
+"""Forward passes, moments and Jacobians of the native engine. Stochastic passes: test_stochastic_passes.py."""
 
 from __future__ import annotations
 
@@ -70,25 +70,6 @@ def test_moments_keep_digits_when_the_mean_is_large():
 def test_variance_of_one_member_is_zero():
     _, variance, _ = Moments(make_ensemble((20,), n_members=1))(rows(50))
     assert (variance == 0).all()
-
-
-@pytest.mark.parametrize("hidden", [(5,), (20, 7)])
-def test_stochastic_passes_match_reference(variant, hidden):
-    ensemble, X = make_ensemble(hidden, n_members=1), rows(90)
-    passes = forward(ensemble, X, n_passes=6, dropout_keep=0.7, seed=11)
-    assert passes.shape == (6, 90, 2)
-    for index in range(6):
-        expected = reference.stochastic_pass(layers_of(ensemble, 0), X.astype(float), 0.7, seed=11, index=index)
-        np.testing.assert_allclose(passes[index], expected, atol=2e-5)
-    np.testing.assert_array_equal(forward(ensemble, X[40:50], n_passes=6, dropout_keep=0.7, seed=11), passes[:, 40:50])
-
-
-def test_stochastic_passes_average_to_the_network():
-    """Inverted dropout on one hidden layer is unbiased: the mean of 20,000 passes is the full network, within 5 standard errors."""
-    ensemble, X = make_ensemble((12,), n_members=1, keep=1.0), rows(5)
-    passes = forward(ensemble, X, n_passes=20_000, dropout_keep=0.8, seed=3).astype(np.float64)
-    error = passes.std(axis=0) / np.sqrt(20_000)
-    assert (np.abs(passes.mean(axis=0) - forward(ensemble, X)[0]) < 5 * error + 1e-6).all()
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)

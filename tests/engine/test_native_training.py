@@ -26,17 +26,27 @@ def make(hidden, loss="squared_error", n=37, n_inputs=3, n_outputs=2, ids=(0, 3)
     return members, X, y, rng.uniform(0.5, 2, n).astype(np.float32)
 
 
-def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=2e-4):
+def assert_same_path(members, X, y, options, *, weight=None, adversarial=None, counts=None, atol=2e-4):
     """Parameters, losses, attempts and outcomes of every member agree with the reference.
 
     Tolerance: float32 rounding of 1e-7 grows along a trajectory of some 30 Adam steps; 2e-4 is far below the size of one
     step (1e-2), so that a wrong batch, rate or mask cannot hide.
     """
     count_rows = None if counts is None else np.arange(len(members))
-    trained = train(members, X, y, options, SEED, sample_weight=weight, counts=counts, count_rows=count_rows)
+    trained = train(
+        members,
+        X,
+        y,
+        options,
+        SEED,
+        sample_weight=weight,
+        adversarial=adversarial,
+        counts=counts,
+        count_rows=count_rows,
+    )
     for i, member in enumerate(members.ids):
         problem = reference.make_problem(
-            X, y, options, SEED, int(member), weight, None if counts is None else counts[i]
+            X, y, options, SEED, int(member), weight, None if counts is None else counts[i], adversarial
         )
         expected = reference.train(problem, members.architecture, members.widths[i])
         np.testing.assert_allclose(
@@ -47,6 +57,7 @@ def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=2
         assert np.isnan(trained.loss_curve[i, epochs:]).all()
         assert trained.train_loss[i] == pytest.approx(expected.train_loss, rel=1e-3, abs=1e-5)
         assert trained.train_r2[i] == pytest.approx(expected.train_r2, rel=1e-3, abs=1e-3)
+        assert trained.validation_loss[i] == pytest.approx(expected.validation_loss, rel=1e-3, abs=1e-5)
         assert trained.n_attempts[i] == expected.n_attempts
         assert trained.collapsed[i] == expected.collapsed
 
@@ -82,6 +93,8 @@ OPTIONS = {
         "dropout_keep": 0.7,
         "epsilon": 0.05,
     },  # Adam hides a constant factor from a small epsilon
+    "input dropout": {"input_keep": 0.6},
+    "both dropouts": {"input_keep": 0.6, "dropout_keep": 0.7, "epsilon": 0.05},
     "clipping": {"max_grad_norm": 0.3},
     "adam constants": {"beta1": 0.8, "beta2": 0.99, "epsilon": 1e-4},
     "early stopping": {"validation_fraction": 0.25, "patience": 2, "n_epochs": 12, "learning_rate": 0.05},
@@ -96,6 +109,117 @@ OPTIONS = {
 def test_trajectory_with_every_option(variant, changes, hidden, loss):
     members, X, y, weight = make(hidden, loss)
     assert_same_path(members, X, y, replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes), weight=weight)
+
+
+EARLY_STOPPING = {"validation_fraction": 0.25, "patience": 2, "n_epochs": 12, "learning_rate": 0.05}
+WARM_UP = {
+    "plain": {},
+    "early stopping": EARLY_STOPPING,
+    "stops before warm-up is over": {**EARLY_STOPPING, "warm_up_epochs": 12},
+    "dropout": {"dropout_keep": 0.7, "input_keep": 0.8},
+    "clipping": {"max_grad_norm": 0.3},
+    "restarts": {"n_starts": 2, "collapse_r2": 0.1, "max_restarts": 2},
+}
+
+
+@pytest.mark.parametrize("changes", WARM_UP.values(), ids=WARM_UP.keys())
+@pytest.mark.parametrize("hidden", [(), (6,), (7, 5)])
+def test_trajectory_with_warm_up(variant, changes, hidden):
+    members, X, y, weight = make(hidden, "gaussian_nll")
+    options = Options(loss="gaussian_nll", n_epochs=6, warm_up_epochs=3, batch_size=8)
+    assert_same_path(members, X, y, replace(options, **changes), weight=weight)
+
+
+def test_the_variance_rests_during_warm_up(variant):
+    members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
+    options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8)
+    trained = train(members, X, y, options, SEED, sample_weight=weight)
+    before = reference.initial_layers(members.architecture, members.widths[0], SEED, 0)[-1]
+    after = reference.unflatten(trained.ensemble.parameters, members.architecture, members.widths[0])[-1]
+    np.testing.assert_allclose(after[0][:, 2:], before[0][:, 2:], rtol=1e-6)
+    assert (after[1][2:] == 0).all()
+    assert (np.abs(after[0][:, :2] - before[0][:, :2]) > 1e-3).all() and (after[1][:2] != 0).all()
+
+
+def test_training_loss_is_the_full_loss_of_the_rows_as_they_are():
+    """Neither the warm-up, nor adversarial rows, nor dropout."""
+    members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
+    options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8, input_keep=0.7)
+    trained = train(members, X, y, options, SEED, sample_weight=weight, adversarial=[0.1, 0.2, 0.3])
+    loss, _ = gradient(trained.ensemble, 0, X, y, options, sample_weight=weight)
+    assert trained.train_loss[0] == pytest.approx(loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("warm_up_epochs", [0, 5])
+def test_patience_is_counted_from_the_end_of_the_warm_up(variant, warm_up_epochs):
+    """With a tolerance that nothing passes, only the first validation counts as an improvement."""
+    members, X, y, _ = make((6,), "gaussian_nll")
+    options = Options(
+        loss="gaussian_nll", warm_up_epochs=warm_up_epochs, validation_fraction=0.25, tolerance=1e9, patience=3
+    )
+    assert (train(members, X, y, options, SEED).n_epochs == warm_up_epochs + 1 + 3).all()
+
+
+ADVERSARIAL = {
+    "plain": {},
+    "dropout": {"dropout_keep": 0.7},
+    "input dropout": {"input_keep": 0.6},
+    "both dropouts": {"input_keep": 0.8, "dropout_keep": 0.7, "epsilon": 0.05},
+    "clipping": {"max_grad_norm": 0.3},
+    "early stopping": EARLY_STOPPING,
+    "warm-up": {"warm_up_epochs": 3},
+    "warm-up and early stopping": {**EARLY_STOPPING, "warm_up_epochs": 4},
+    "batch of all rows": {"batch_size": 100},
+}
+ADVERSARIAL_CASES = [
+    pytest.param(loss, changes, id=f"{loss}, {name}")
+    for loss in LOSSES
+    for name, changes in ADVERSARIAL.items()
+    if loss == "gaussian_nll" or "warm_up_epochs" not in changes
+]
+STEPS = np.array([0.1, 0.02, 0.05], dtype=np.float32)
+
+
+@pytest.mark.parametrize(("loss", "changes"), ADVERSARIAL_CASES)
+@pytest.mark.parametrize("hidden", [(), (6,), (20, 7), (7, 5, 4)])
+def test_trajectory_with_adversarial_rows(variant, loss, changes, hidden):
+    members, X, y, weight = make(hidden, loss)
+    options = replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes)
+    assert_same_path(members, X, y, options, weight=weight, adversarial=STEPS)
+    assert_same_path(members, X, y, options, adversarial=STEPS)
+
+
+def test_adversarial_rows_with_bootstrap_counts(variant):
+    members, X, y, _ = make((6,))
+    counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
+    assert_same_path(members, X, y, Options(n_epochs=5, batch_size=8), counts=counts, adversarial=STEPS)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 40),
+    n_inputs=st.integers(1, 20),
+    n_outputs=st.integers(1, 18),
+    hidden=st.lists(st.integers(1, 35), max_size=3).map(tuple),
+    batch=st.integers(1, 50),
+    loss=st.sampled_from(LOSSES),
+    input_keep=st.sampled_from([1.0, 0.7]),
+)
+def test_any_shape_with_adversarial_rows(n, n_inputs, n_outputs, hidden, batch, loss, input_keep):
+    """Always the same examples: where a gradient is zero but for rounding, either engine may take either side."""
+    members, X, y, weight = make(hidden, loss, n, n_inputs, n_outputs, keep=0.9)
+    options = Options(loss=loss, n_epochs=2, batch_size=batch, input_keep=input_keep)
+    assert_same_path(members, X, y, options, weight=weight, adversarial=np.full(n_inputs, 0.03), atol=1e-3)
+
+
+def test_adversarial_steps_of_zero_are_plain_training(variant):
+    """Every row twice: the same mean loss and the same gradients, but for the order of additions."""
+    members, X, y, weight = make((20, 7))
+    options = Options(n_epochs=5, batch_size=8)
+    plain = train(members, X, y, options, SEED, sample_weight=weight)
+    twice = train(members, X, y, options, SEED, sample_weight=weight, adversarial=np.zeros(3))
+    np.testing.assert_allclose(twice.ensemble.parameters, plain.ensemble.parameters, atol=2e-4)
+    np.testing.assert_allclose(twice.loss_curve, plain.loss_curve, rtol=1e-4)
 
 
 @pytest.mark.parametrize("changes", [{}, {"validation_fraction": 0.3, "patience": 2, "learning_rate": 0.05}], ids=str)
@@ -163,16 +287,22 @@ def test_variants_agree_to_rounding():
 # -- independence of threads, partition and growth ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("extra", [{}, {"dropout_keep": 0.8}, {"validation_fraction": 0.2, "n_starts": 2}])
-def test_threads_and_partitions_do_not_change_a_bit(extra):
+@pytest.mark.parametrize("adversarial", [None, STEPS], ids=["plain", "adversarial"])
+@pytest.mark.parametrize(
+    "extra", [{}, {"dropout_keep": 0.8, "input_keep": 0.9}, {"validation_fraction": 0.2, "n_starts": 2}]
+)
+def test_threads_and_partitions_do_not_change_a_bit(extra, adversarial):
     members, X, y, _ = make((30, 10), n=150, ids=range(9))
     options = replace(Options(n_epochs=4, batch_size=16), **extra)
-    whole = train(members, X, y, options, SEED, n_threads=1)
+    whole = train(members, X, y, options, SEED, n_threads=1, adversarial=adversarial)
     for n_threads in (2, 5):
-        again = train(members, X, y, options, SEED, n_threads=n_threads)
+        again = train(members, X, y, options, SEED, n_threads=n_threads, adversarial=adversarial)
         np.testing.assert_array_equal(again.ensemble.parameters, whole.ensemble.parameters)
         np.testing.assert_array_equal(again.loss_curve, whole.loss_curve)
-    parts = [train(members[part], X, y, options, SEED).ensemble for part in (slice(0, 2), slice(2, 7), slice(7, 9))]
+    parts = [
+        train(members[part], X, y, options, SEED, adversarial=adversarial).ensemble
+        for part in (slice(0, 2), slice(2, 7), slice(7, 9))
+    ]
     np.testing.assert_array_equal(np.concatenate([p.parameters for p in parts]), whole.ensemble.parameters)
 
 
@@ -203,6 +333,12 @@ def test_what_would_break_the_engine_is_refused():
         train(members, X[:0], y[:0], options, SEED)
     with pytest.raises(ValueError, match="must be positive"):
         train(members, X, y, Options(batch_size=0), SEED)
+    with pytest.raises(ValueError, match="one step per column"):
+        train(members, X, y, options, SEED, adversarial=[0.1])
+    with pytest.raises(ValueError, match="finite and not negative"):
+        train(members, X, y, options, SEED, adversarial=[0.1, -0.1, 0.1])
+    with pytest.raises(ValueError, match="finite and not negative"):
+        train(members, X, y, options, SEED, adversarial=[0.1, float("inf"), 0.1])
     deep = draw_members(Architecture(3, (5,) * 64, 2, 2), 1.0, seed=5, ids=[0])
     with pytest.raises(ValueError, match="too many hidden layers"):
         train(deep, X, y, options, SEED)

@@ -41,6 +41,97 @@ def test_gradient_matches_central_differences(hidden, loss):
     np.testing.assert_allclose(reference.flatten(gradient), numeric, atol=2e-8)
 
 
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize(
+    ("loss", "unit_variance"), [("squared_error", False), ("gaussian_nll", False), ("gaussian_nll", True)]
+)
+def test_adversarial_direction_matches_central_differences(hidden, loss, unit_variance):
+    """The gradient with respect to the inputs, and rows that are moved by exactly their steps along its signs."""
+    _, layers, X, y, weight = small_problem(hidden, loss)
+
+    def mean_loss(X):
+        return reference.loss_and_delta(loss, reference.forward(layers, X)[-1], y, weight, unit_variance)[0]
+
+    numeric = np.empty_like(X)
+    for at in np.ndindex(X.shape):
+        nudge = np.zeros_like(X)
+        nudge[at] = 1e-6
+        numeric[at] = (mean_loss(X + nudge) - mean_loss(X - nudge)) / 2e-6
+    activations = reference.forward(layers, X)
+    _, delta = reference.loss_and_delta(loss, activations[-1], y, weight, unit_variance)
+    # The error of a central difference is of the order step^2 + rounding / step, here below 1e-8.
+    np.testing.assert_allclose(reference.input_gradient(layers, activations, delta), numeric, atol=2e-8)
+    steps = np.array([0.1, 0.0, 0.3])
+    moved = reference.adversarial_rows(layers, X, y, weight, loss, steps, unit_variance)
+    clear = np.abs(numeric) > 1e-7
+    assert clear.sum() >= 6  # deep narrow networks have many dead rows
+    np.testing.assert_allclose((moved - X)[clear], (steps * np.sign(numeric))[clear], atol=1e-12)
+
+
+def test_a_row_without_gradient_is_not_moved():
+    _, layers, X, y, weight = small_problem((5,), "squared_error")
+    dead = [(layers[0][0], layers[0][1] - 100), layers[1]]
+    moved = reference.adversarial_rows(dead, X, y, weight, "squared_error", np.ones(3))
+    np.testing.assert_array_equal(moved, X)
+
+
+@pytest.mark.parametrize("warm_up_epochs", [0, 1])
+def test_adversarial_rows_share_the_batch_of_their_rows(warm_up_epochs):
+    """The loss of a step is the mean over rows and adversarial rows; the rows that are judged at the end are plain."""
+    architecture, _, X, y, weight = small_problem((5,), "gaussian_nll")
+    options = Options(loss="gaussian_nll", n_epochs=1, warm_up_epochs=warm_up_epochs)
+    steps = np.array([0.1, 0.2, 0.3])
+    problem = reference.make_problem(X, y, options, 3, 0, weight, adversarial=steps)
+    layers = reference.initial_layers(architecture, (5,), seed=3, member=0)
+    moved = reference.adversarial_rows(layers, X, y, weight, "gaussian_nll", steps, warm_up_epochs > 0)
+    losses = [
+        reference.loss_and_delta("gaussian_nll", reference.forward(layers, rows)[-1], y, weight, warm_up_epochs > 0)[0]
+        for rows in (X, moved)
+    ]
+    assert losses[1] > losses[0]
+    trained = reference.train(problem, architecture, (5,))
+    assert trained.loss_curve[0] == pytest.approx(np.mean(losses), rel=1e-12)
+    assert trained.train_loss == reference.loss_gradient(trained.layers, X, y, weight, "gaussian_nll")[0]
+
+
+def test_warm_up_is_half_the_squared_error_and_leaves_the_variance_alone():
+    rng = np.random.default_rng(0)
+    heads, y, weight = rng.normal(size=(7, 4)), rng.normal(size=(7, 2)), rng.uniform(0.5, 2, 7)
+    value, delta = reference.loss_and_delta("gaussian_nll", heads, y, weight, unit_variance=True)
+    error = heads[:, :2] - y
+    assert value == pytest.approx(np.mean(weight[:, None] * 0.5 * error**2), rel=1e-12)
+    np.testing.assert_allclose(delta[:, :2], weight[:, None] * error / error.size, rtol=1e-12)
+    assert (delta[:, 2:] == 0).all()
+
+
+def test_warm_up_needs_a_variance():
+    with pytest.raises(ValueError, match="warm_up_epochs is for loss='gaussian_nll'"):
+        Options(warm_up_epochs=1)
+    with pytest.raises(ValueError, match="must not be negative"):
+        Options(loss="gaussian_nll", warm_up_epochs=-1)
+
+
+@pytest.mark.parametrize("name", ["dropout_keep", "input_keep"])
+@pytest.mark.parametrize("keep", [0.0, -0.1, 1.1, float("nan")])
+def test_keep_probabilities_that_are_none_are_refused(name, keep):
+    with pytest.raises(ValueError, match=f"{name} must be above 0"):
+        Options(**{name: keep})
+
+
+@pytest.mark.parametrize(("dropout_keep", "input_keep"), [(0.6, 1.0), (1.0, 0.6), (0.6, 0.4)])
+def test_dropout_takes_words_for_the_inputs_first_and_none_where_all_is_kept(dropout_keep, input_keep):
+    _, layers, *_ = small_problem((5, 4), "squared_error")
+    stream = np.random.default_rng(0).uniform(size=1000)
+    inputs, first, second = reference.dropout_factors(lambda n: stream[:n], layers, 2, dropout_keep, input_keep)
+    at = 0
+    for factor, width, keep in [(inputs, 3, input_keep), (first, 5, dropout_keep), (second, 4, dropout_keep)]:
+        if keep == 1:
+            assert (factor == 1).all()
+        else:
+            np.testing.assert_array_equal(factor, (stream[at : at + 2 * width].reshape(2, width) < keep) / keep)
+            at += 2 * width
+
+
 def test_clamped_log_variance_has_no_gradient():
     heads = np.array([[0.0, 20.0], [0.0, -20.0], [0.0, 1.0]])
     _, delta = reference.loss_and_delta("gaussian_nll", heads, np.zeros((3, 1)), np.ones(3))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import extranets.engine._native as _native
-from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained
+from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained, check_keep
 from extranets.networks import Ensemble, Members
 
 VARIANT_VARIABLE = "EXTRANETS_VARIANT"
@@ -47,6 +47,13 @@ def _counts(counts: npt.ArrayLike) -> npt.NDArray[np.uint16]:
     return np.ascontiguousarray(counts, dtype=np.uint16)
 
 
+def _steps(adversarial: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    steps = _float32(adversarial)
+    if not (np.isfinite(steps).all() and (steps >= 0).all()):
+        raise ValueError("adversarial steps must be finite and not negative")
+    return steps
+
+
 def native_options(options: Options, seed: int) -> Any:
     out = _native.Options()
     for field in fields(options):
@@ -68,6 +75,7 @@ def train(
     seed: int,
     *,
     sample_weight: npt.ArrayLike | None = None,
+    adversarial: npt.ArrayLike | None = None,
     counts: npt.NDArray[np.uint16] | None = None,
     count_rows: npt.ArrayLike | None = None,
     n_threads: int = 1,
@@ -77,6 +85,9 @@ def train(
 
     Parameters
     ----------
+    adversarial : array of shape (n_inputs,), optional
+        Adversarial training (Lakshminarayanan et al., 2017): every row of a mini-batch joins it a second time, each
+        input moved by this step, in the units of ``X``, to where the row's loss grows.
     counts : array of shape (n_samples_drawn, n_rows), optional
         How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
     count_rows : array of shape (n_members,), optional
@@ -99,6 +110,7 @@ def train(
         X=_float32(X),
         y=_as_columns(y),
         weight=None if sample_weight is None else _float32(sample_weight),
+        adversarial=None if adversarial is None else _steps(adversarial),
         counts=None if counts is None else _counts(counts),
         count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
         members=np.ascontiguousarray(members.ids, dtype=np.uint32),
@@ -142,6 +154,14 @@ def _packed(ensemble: Ensemble) -> Any:
     return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, _float32(ensemble.parameters))
 
 
+def _packed_passes(ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int) -> Any:
+    packed = _packed(ensemble)
+    if n_passes is not None:
+        check_keep(dropout_keep, input_keep)
+        packed.set_passes(list(range(n_passes)), dropout_keep, input_keep, seed)
+    return packed
+
+
 def forward(
     ensemble: Ensemble,
     X: npt.ArrayLike,
@@ -149,18 +169,17 @@ def forward(
     n_threads: int = 1,
     n_passes: int | None = None,
     dropout_keep: float = 1.0,
+    input_keep: float = 1.0,
     seed: int = 0,
 ) -> npt.NDArray[np.float32]:
-    """Heads of every member, or of ``n_passes`` stochastic passes with inverted dropout on the hidden units.
+    """Heads of every member, or of ``n_passes`` stochastic passes with inverted dropout on hidden units and inputs.
 
     Pass ``p`` uses member ``p mod n_members`` and one mask for all rows, drawn from the stream of ``p``.
 
     Shape: X ``(n, n_inputs)`` -> ``(n_members or n_passes, n, n_heads)``.
     """
     X = _float32(X)
-    packed = _packed(ensemble)
-    if n_passes is not None:
-        packed.set_passes(list(range(n_passes)), dropout_keep, seed)
+    packed = _packed_passes(ensemble, n_passes, dropout_keep, input_keep, seed)
     heads = ensemble.members.architecture.n_heads
     out = np.empty((len(ensemble) if n_passes is None else n_passes, len(X), heads), dtype=np.float32)
     packed.forward(X=X, out=out, n_threads=n_threads)
@@ -168,21 +187,31 @@ def forward(
 
 
 class Moments:
-    """Mean and variance over the members, row by row, without holding every member's predictions.
+    """Mean and variance over the members, or over stochastic passes, row by row, without holding their predictions.
 
-    Made once for an ensemble, called for as many blocks of rows as there are.
+    Made once for an ensemble, called for as many blocks of rows as there are. With ``n_passes`` given, the passes are
+    those of :func:`forward`; a pass has the same mask in every call.
     """
 
-    def __init__(self, ensemble: Ensemble, *, n_threads: int = 1) -> None:
-        self._packed = _packed(ensemble)
-        self.n_members = len(ensemble)
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        n_threads: int = 1,
+        n_passes: int | None = None,
+        dropout_keep: float = 1.0,
+        input_keep: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self._packed = _packed_passes(ensemble, n_passes, dropout_keep, input_keep, seed)
+        self.n_members = len(ensemble) if n_passes is None else n_passes
         self._architecture = ensemble.members.architecture
         self._n_threads = n_threads
 
     def __call__(
         self, X: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        """Mean, variance (1/T), and the members' mean predicted variance under the Gaussian loss (else None).
+        """Mean, variance (1/T), and the mean predicted variance under the Gaussian loss (else None).
 
         Shape: X ``(n, n_inputs)`` -> three arrays ``(n, n_outputs)``.
         """

@@ -19,14 +19,25 @@ SCHEDULES: tuple[Schedule, ...] = ("constant", "linear", "cosine")
 LOG_VARIANCE_LIMIT = 14.0  # as in native/loss.hpp
 
 
+def check_keep(dropout_keep: float, input_keep: float) -> None:
+    for name, keep in (("dropout_keep", dropout_keep), ("input_keep", input_keep)):
+        if not 0 < keep <= 1:
+            raise ValueError(f"{name} must be above 0 and at most 1, got {keep}")
+
+
 @dataclass(frozen=True)
 class Options:
     """Everything that training depends on besides data, members and seed.
 
     Attributes
     ----------
+    warm_up_epochs : int
+        Epochs at the start in which the Gaussian loss holds the variance at one, so that the variance does not explain
+        away errors that the mean has not learned yet (Nix and Weigend, 1994). Early stopping begins after them.
     dropout_keep : float
-        Keep probability of inverted dropout during training; 1 means none.
+        Keep probability of inverted dropout on the hidden units during training; 1 means none.
+    input_keep : float
+        The same for the inputs.
     max_grad_norm : float
         Largest Euclidean norm of a step's gradient; 0 means no clipping.
     validation_fraction : float
@@ -48,7 +59,9 @@ class Options:
     beta2: float = 0.999
     epsilon: float = 1e-7
     weight_decay: float = 0.0
+    warm_up_epochs: int = 0
     dropout_keep: float = 1.0
+    input_keep: float = 1.0
     max_grad_norm: float = 0.0
     validation_fraction: float = 0.0
     patience: int = 10
@@ -56,6 +69,13 @@ class Options:
     n_starts: int = 1
     max_restarts: int = 0
     collapse_r2: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        check_keep(self.dropout_keep, self.input_keep)
+        if self.warm_up_epochs < 0:
+            raise ValueError(f"warm_up_epochs must not be negative, got {self.warm_up_epochs}")
+        if self.warm_up_epochs > 0 and self.loss != "gaussian_nll":
+            raise ValueError(f"warm_up_epochs is for loss='gaussian_nll'; {self.loss!r} has no variance to hold")
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ random words in the same order and is tested to follow the same path to float32 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from extranets._random import Purpose, shuffled, uniforms, words
+from extranets._random import Purpose, shuffled, uniforms
 from extranets.engine.options import LOG_VARIANCE_LIMIT, Loss, Options, Schedule
 from extranets.networks import Architecture
 
@@ -60,10 +61,10 @@ def unflatten(parameters: npt.ArrayLike, architecture: Architecture, widths: npt
 def forward(layers: Layers, X: Array, factors: list[Array] | None = None) -> list[Array]:
     """Activations of every layer, the input first, the heads last.
 
-    ``factors[l]`` multiplies the activations of hidden layer ``l``: 0 or 1/keep under inverted dropout.
+    ``factors[l]`` multiplies activation ``l``, the input at 0: 0 or 1/keep under inverted dropout.
     """
-    activations = [X]
-    for index, (weights, biases) in enumerate(layers[:-1]):
+    activations = [X if factors is None else X * factors[0]]
+    for index, (weights, biases) in enumerate(layers[:-1], start=1):
         active = np.maximum(activations[-1] @ weights + biases, 0)
         activations.append(active if factors is None else active * factors[index])
     weights, biases = layers[-1]
@@ -71,31 +72,43 @@ def forward(layers: Layers, X: Array, factors: list[Array] | None = None) -> lis
     return activations
 
 
-def dropout_factors(uniform: Array, shapes: list[tuple[int, ...]], keep: float) -> list[Array]:
-    """Cut a stream of uniforms into one factor array per hidden layer."""
-    factors, at = [], 0
-    for shape in shapes:
-        size = math.prod(shape)
-        factors.append(np.where(uniform[at : at + size] < np.float32(keep), 1 / keep, 0.0).reshape(shape))
-        at += size
-    return factors
+def dropout_factors(
+    draw: Callable[[int], Array], layers: Layers, n_rows: int, dropout_keep: float, input_keep: float
+) -> list[Array]:
+    """One factor array for the inputs and one for each hidden layer, cut in this order from a stream of uniforms.
+
+    A part whose keep is 1 takes nothing from the stream. ``draw(n)`` gives the stream's first ``n`` uniforms.
+    """
+    widths = [weights.shape[0] for weights, _ in layers]
+    keeps = [input_keep] + [dropout_keep] * (len(layers) - 1)
+    sizes = [n_rows * width if keep < 1 else 0 for width, keep in zip(widths, keeps, strict=True)]
+    parts = np.split(draw(sum(sizes)), np.cumsum(sizes)[:-1])
+    return [
+        np.where(part < np.float32(keep), 1 / keep, 0.0).reshape(n_rows, width) if keep < 1 else np.ones((1, width))
+        for part, width, keep in zip(parts, widths, keeps, strict=True)
+    ]
 
 
-def stochastic_pass(layers: Layers, X: Array, keep: float, seed: int, index: int) -> Array:
+def stochastic_pass(
+    layers: Layers, X: Array, dropout_keep: float, seed: int, index: int, input_keep: float = 1.0
+) -> Array:
     """Heads under one dropout mask that all rows share.
 
     Shape: X ``(n, n_inputs)`` -> ``(n, n_heads)``.
     """
-    shapes: list[tuple[int, ...]] = [(1, weights.shape[1]) for weights, _ in layers[:-1]]
-    uniform = uniforms(seed, index, Purpose.PASS, sum(math.prod(s) for s in shapes))
-    return forward(layers, X, dropout_factors(uniform, shapes, keep))[-1]
+    factors = dropout_factors(lambda n: uniforms(seed, index, Purpose.PASS, n), layers, 1, dropout_keep, input_keep)
+    return forward(layers, X, factors)[-1]
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------
 
 
-def loss_and_delta(loss: Loss, heads: Array, y: Array, weight: Array) -> tuple[float, Array]:
+def loss_and_delta(
+    loss: Loss, heads: Array, y: Array, weight: Array, unit_variance: bool = False
+) -> tuple[float, Array]:
     """Weighted mean loss over the rows, and its gradient with respect to the heads.
+
+    ``unit_variance`` holds the variance of the Gaussian loss at one: the warm-up.
 
     Shape: heads ``(n, n_heads)``, y ``(n, n_outputs)``, weight ``(n,)``.
     """
@@ -104,6 +117,8 @@ def loss_and_delta(loss: Loss, heads: Array, y: Array, weight: Array) -> tuple[f
     error = heads[:, :n_outputs] - y
     if loss == "squared_error":
         return float(np.sum(scale * error**2)), 2 * scale * error
+    if unit_variance:
+        return float(np.sum(scale * 0.5 * error**2)), np.hstack([scale * error, np.zeros_like(error)])
     raw = heads[:, n_outputs:]
     log_variance = np.clip(raw, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
     precision = np.exp(-log_variance)
@@ -133,6 +148,25 @@ def loss_gradient(layers: Layers, X: Array, y: Array, weight: Array, loss: Loss)
     activations = forward(layers, X)
     value, delta = loss_and_delta(loss, activations[-1], y, weight)
     return value, backward(layers, activations, delta)
+
+
+def input_gradient(layers: Layers, activations: list[Array], delta: Array) -> Array:
+    """Gradient with respect to the inputs, from the gradient with respect to the heads; no dropout."""
+    for index in range(len(layers) - 1, 0, -1):
+        delta = (delta @ layers[index][0].T) * (activations[index] > 0)
+    return delta @ layers[0][0].T
+
+
+def adversarial_rows(
+    layers: Layers, X: Array, y: Array, weight: Array, loss: Loss, steps: Array, unit_variance: bool = False
+) -> Array:
+    """The rows, each moved by ``steps`` in the direction in which its loss grows (Goodfellow et al., 2015).
+
+    Shape: X ``(n, n_inputs)``, steps ``(n_inputs,)`` -> ``(n, n_inputs)``.
+    """
+    activations = forward(layers, X)
+    _, delta = loss_and_delta(loss, activations[-1], y, weight, unit_variance)
+    return X + steps * np.sign(input_gradient(layers, activations, delta))
 
 
 def clipped(gradients: Layers, max_norm: float) -> Layers:
@@ -202,6 +236,7 @@ class Problem:
     member: int
     train_rows: npt.NDArray[np.uint32]
     validation_rows: npt.NDArray[np.uint32]
+    adversarial: Array | None = None  # (n_inputs,): step of the adversarial rows
 
 
 def make_problem(
@@ -212,6 +247,7 @@ def make_problem(
     member: int,
     sample_weight: npt.ArrayLike | None = None,
     counts: npt.ArrayLike | None = None,
+    adversarial: npt.ArrayLike | None = None,
 ) -> Problem:
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -224,22 +260,45 @@ def make_problem(
     # Copies of a row stay together, so that no row is on both sides.
     validation, train = (np.repeat(part, times[part]) for part in (rows[:n_validation], rows[n_validation:]))
     y = y[:, None] if y.ndim == 1 else y
-    return Problem(X, y, weight, options, seed, member, train, validation)
+    steps = None if adversarial is None else np.asarray(adversarial, dtype=np.float64)
+    return Problem(X, y, weight, options, seed, member, train, validation, steps)
+
+
+def training_factors(problem: Problem, layers: Layers, n_rows: int, attempt: int, step: int) -> list[Array] | None:
+    """Dropout of one mini-batch; None without any."""
+    o = problem.options
+    if o.dropout_keep == o.input_keep == 1:
+        return None
+    return dropout_factors(
+        lambda n: uniforms(problem.seed, problem.member, Purpose.DROPOUT, n, attempt=attempt, part=step),
+        layers,
+        n_rows,
+        o.dropout_keep,
+        o.input_keep,
+    )
 
 
 def training_step(
-    problem: Problem, layers: Layers, adam: Adam, rows: npt.NDArray[np.uint32], attempt: int, step: int, n_steps: int
+    problem: Problem,
+    layers: Layers,
+    adam: Adam,
+    rows: npt.NDArray[np.uint32],
+    attempt: int,
+    step: int,
+    n_steps: int,
+    unit_variance: bool = False,
 ) -> float:
-    """One mini-batch: forward, loss, backward, Adam. Returns the batch's mean loss."""
+    """One mini-batch: forward, loss, backward, Adam. Returns the batch's mean loss.
+
+    Adversarial rows are found without dropout and join the batch they were made from (Lakshminarayanan et al., 2017).
+    """
     o = problem.options
-    factors = None
-    if o.dropout_keep < 1:
-        shapes: list[tuple[int, ...]] = [(len(rows), weights.shape[1]) for weights, _ in layers[:-1]]
-        n = sum(math.prod(s) for s in shapes)
-        drawn = words(problem.seed, problem.member, Purpose.DROPOUT, n, attempt=attempt, part=step)
-        factors = dropout_factors((drawn >> 8) / 2.0**24, shapes, o.dropout_keep)
-    activations = forward(layers, problem.X[rows], factors)
-    loss, delta = loss_and_delta(o.loss, activations[-1], problem.y[rows], problem.weight[rows])
+    X, y, weight = problem.X[rows], problem.y[rows], problem.weight[rows]
+    if problem.adversarial is not None:
+        moved = adversarial_rows(layers, X, y, weight, o.loss, problem.adversarial, unit_variance)
+        X, y, weight = np.vstack([X, moved]), np.vstack([y, y]), np.tile(weight, 2)
+    activations = forward(layers, X, training_factors(problem, layers, len(X), attempt, step))
+    loss, delta = loss_and_delta(o.loss, activations[-1], y, weight, unit_variance)
     gradients = backward(layers, activations, delta, o.dropout_keep)
     if o.max_grad_norm > 0:
         gradients = clipped(gradients, o.max_grad_norm)
@@ -278,17 +337,20 @@ def run_attempt(problem: Problem, layers: Layers, attempt: int) -> tuple[Layers,
     adam = Adam(layers, o)
     curve: list[float] = []
     best_loss, best, waited = math.inf, layers, 0
+    n_steps = o.n_epochs * per_epoch
     for epoch in range(o.n_epochs):
+        warming_up = epoch < o.warm_up_epochs
         order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, attempt=attempt, part=epoch)
         total = 0.0
         for s in range(per_epoch):
             picked = order[s * batch : (s + 1) * batch]
             step = epoch * per_epoch + s
-            total += len(picked) * training_step(problem, layers, adam, picked, attempt, step, o.n_epochs * per_epoch)
+            loss = training_step(problem, layers, adam, picked, attempt, step, n_steps, warming_up)
+            total += len(picked) * loss
         curve.append(total / len(rows))
         if not math.isfinite(curve[-1]):
             return layers, curve, math.inf
-        if len(problem.validation_rows):
+        if len(problem.validation_rows) and not warming_up:
             loss = mean_loss(problem, layers, problem.validation_rows)
             waited = 0 if loss < best_loss - o.tolerance else waited + 1
             if loss < best_loss:
