@@ -1,8 +1,23 @@
 """Regression with ensembles of thinned neural networks and honest prediction intervals."""
 
 from extranets.build import build_info
-from extranets.estimators import BootstrapNetsRegressor, DeltaMethodRegressor, ExtraNetsRegressor
+from extranets.estimators import (
+    BootstrapNetsRegressor,
+    DeepEnsembleRegressor,
+    DeltaMethodRegressor,
+    ExtraNetsRegressor,
+    MCDropoutRegressor,
+    MeanVarianceRegressor,
+)
 
 __version__ = "0.1.0"
 
-__all__ = ["BootstrapNetsRegressor", "DeltaMethodRegressor", "ExtraNetsRegressor", "build_info"]
+__all__ = [
+    "BootstrapNetsRegressor",
+    "DeepEnsembleRegressor",
+    "DeltaMethodRegressor",
+    "ExtraNetsRegressor",
+    "MCDropoutRegressor",
+    "MeanVarianceRegressor",
+    "build_info",
+]

@@ -7,20 +7,21 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from extranets import ExtraNetsRegressor
 from extranets.data import linear_process
 
+pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag")
 
-def clone_of(model):
+
+def copy_of(model):
     return pickle.loads(pickle.dumps(model))
 
 
-@pytest.fixture(scope="module")
-def table():
+@pytest.fixture
+def table(estimator):
     X_train, y_train, X, y = linear_process(900, random_state=0).split(400)
-    model = ExtraNetsRegressor(n_estimators=6, max_iter=30, random_state=0).fit(X_train, y_train)
-    return model, X[:250], y[:250], X[250:], y[250:]
+    return estimator.fit(X_train, y_train), X[:250], y[:250], X[250:], y[250:]
 
 
 def test_mapie_calibrates_by_our_standard_deviations(table):
@@ -35,7 +36,7 @@ def test_mapie_calibrates_by_our_standard_deviations(table):
     mapie = regression.SplitConformalRegressor(model, confidence_level=0.9, conformity_score=score, prefit=True)
     point, bounds = mapie.conformalize(X_held, y_held).predict_interval(X)
     np.testing.assert_allclose(point, model.predict(X))
-    ours = clone_of(model).conformalize(X_held, y_held).predict_interval(X, 0.9)
+    ours = copy_of(model).conformalize(X_held, y_held).predict_interval(X, 0.9)
     np.testing.assert_allclose(bounds[:, 1, 0], ours[:, 1], rtol=1e-6)
     inwards = (bounds[:, 0, 0] - ours[:, 0]) / model.predict(X, return_std=True)[1]
     np.testing.assert_allclose(inwards, inwards[0], atol=1e-6)
@@ -44,14 +45,12 @@ def test_mapie_calibrates_by_our_standard_deviations(table):
 
 def test_skpro_adapts_our_estimator(table):
     adapters = pytest.importorskip("skpro.regression.adapters.sklearn", reason="needs skpro")
-    _, X_held, y_held, X, _ = table
+    model, X_held, y_held, X, _ = table
     columns = list("abcde")
-    wrapped = adapters.SklearnProbaReg(ExtraNetsRegressor(n_estimators=6, max_iter=30, random_state=0))
+    wrapped = adapters.SklearnProbaReg(clone(model))
     wrapped.fit(pd.DataFrame(X_held, columns=columns), pd.DataFrame({"y": y_held}))
     frame = pd.DataFrame(X, columns=columns)
-    ours = ExtraNetsRegressor(n_estimators=6, max_iter=30, random_state=0).fit(
-        pd.DataFrame(X_held, columns=columns), y_held
-    )
+    ours = clone(model).fit(pd.DataFrame(X_held, columns=columns), y_held)
     np.testing.assert_allclose(wrapped.predict(frame).to_numpy().ravel(), ours.predict(frame), rtol=1e-6)
     interval = wrapped.predict_interval(frame, coverage=0.8)
     np.testing.assert_allclose(interval.to_numpy(), ours.predict_interval(frame, 0.8), rtol=1e-4)

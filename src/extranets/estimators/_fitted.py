@@ -18,6 +18,7 @@ class Recipe:
 
     architecture: Architecture
     options: engine.Options
+    seed: int
     sampling: tuple[Any, ...]  # masks, and which rows are held out or resampled
     data: bytes  # the table's fingerprint
 
@@ -27,7 +28,6 @@ class Fitted:
     """The final members and how they came about: what a warm start goes on from."""
 
     recipe: Recipe
-    seed: int
     n_members: int  # before members with an empty layer were dropped
     ensemble: Ensemble
     restarts: npt.NDArray[np.int32]

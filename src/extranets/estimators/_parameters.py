@@ -155,6 +155,23 @@ class TrainingParameters(AdamParameters):
         )
 
 
+GAUSSIAN_CONSTRAINTS: dict[str, list[Any]] = {"warm_up": [Interval(Real, 0, 1, closed="left")]}
+
+
+@dataclass(eq=False, repr=False)
+class GaussianParameters(TrainingParameters):
+    """Networks with a mean and a variance, trained by likelihood."""
+
+    _: KW_ONLY
+    warm_up: float = 0.5
+
+    loss = "gaussian_nll"
+
+    def _options(self, n_rows: int) -> engine.Options:
+        options = super()._options(n_rows)
+        return replace(options, warm_up_epochs=round(self.warm_up * options.n_epochs))
+
+
 # -- noise from rows that were held out ----------------------------------------------------------------------------------
 
 HELD_OUT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -208,6 +225,11 @@ max_restarts : int, default=5
     How many starts of a network may be replaced because their loss overflowed or the network collapsed.
 collapse_r2 : float, default=1e-4
     A network counts as collapsed when its training R^2 is below this (its units have died and it predicts a constant).
+""",
+    "warm_up": """
+warm_up : float in [0, 1), default=0.5
+    Share of the epochs in which only the mean is trained, with the variance held at one. A variance that is trained from the
+    start explains away errors that the mean has not learned yet.
 """,
     "held_out": """
 noise : {"cv", "holdout", "train"}, default="cv"

@@ -63,21 +63,21 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self.warm_start and self.__sklearn_is_fitted__()
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
+        return self._learn_with(self._options(len(sample.y)), sample)
+
+    def _learn_with(self, options: engine.Options, sample: Sample) -> dict[str, Any]:
         old = self._fitted if self._grows() else None
-        recipe = Recipe(
-            self._architecture(sample.X.shape[1], sample.y.shape[1]),
-            self._options(len(sample.y)),
-            self._sampling(),
-            sample.fingerprint,
-        )
+        recipe = self._recipe(options, sample, draw_seed(self.random_state) if old is None else old.recipe.seed)
         if old is not None:
             self._check_growth(old, recipe)
-        seed = draw_seed(self.random_state) if old is None else old.seed
-        plan = self._plan(len(sample.y), seed)
+        plan = self._plan(len(sample.y), recipe.seed)
         ids = np.arange(0 if old is None else old.n_members, self._n_members(), dtype=np.uint32)
-        trained = self._train(recipe, sample, plan, seed, ids)
-        fitted, extra = self._assemble(old, trained, recipe, seed)
+        fitted, extra = self._assemble(old, self._train(recipe, sample, plan, ids), recipe)
         return self._learned(fitted, extra, sample, plan)
+
+    def _recipe(self, options: engine.Options, sample: Sample, seed: int) -> Recipe:
+        architecture = self._architecture(sample.X.shape[1], sample.y.shape[1])
+        return Recipe(architecture, options, seed, self._sampling(), sample.fingerprint)
 
     def _check_growth(self, old: Fitted, recipe: Recipe) -> None:
         if recipe != old.recipe:
@@ -91,14 +91,12 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                 f"n_estimators={self.n_estimators} must be at least {self.n_estimators + shrinks_by} when warm_start=True."
             )
 
-    def _train(
-        self, recipe: Recipe, sample: Sample, plan: Plan | None, seed: int, ids: npt.NDArray[np.uint32]
-    ) -> engine.Trained:
+    def _train(self, recipe: Recipe, sample: Sample, plan: Plan | None, ids: npt.NDArray[np.uint32]) -> engine.Trained:
         """Train the final members ``ids``, and the plan's own members, in one call."""
-        members = self._draw(recipe.architecture, seed, ids)
+        members = self._draw(recipe.architecture, recipe.seed, ids)
         if plan is not None:
-            members += self._draw(recipe.architecture, seed, plan.extra_ids())
-        counts, count_rows = self._counts(members, plan, len(sample.y), seed)
+            members += self._draw(recipe.architecture, recipe.seed, plan.extra_ids())
+        counts, count_rows = self._counts(members, plan, len(sample.y), recipe.seed)
         try:
             with progress_line(f"Training {len(members)} networks", self.verbose) as progress:
                 return engine.train(
@@ -106,10 +104,11 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                     sample.X,
                     sample.y,
                     recipe.options,
-                    seed,
+                    recipe.seed,
                     sample_weight=sample.weight_or_none,
                     counts=counts,
                     count_rows=count_rows,
+                    adversarial=self._adversarial(sample),
                     n_threads=thread_count(self.n_jobs),
                     progress=progress,
                 )
@@ -120,9 +119,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                 error.members,
             ) from None
 
-    def _assemble(
-        self, old: Fitted | None, trained: engine.Trained, recipe: Recipe, seed: int
-    ) -> tuple[Fitted, Ensemble]:
+    def _assemble(self, old: Fitted | None, trained: engine.Trained, recipe: Recipe) -> tuple[Fitted, Ensemble]:
         """The final members, old and new, and how their training went; and the members that left a fold out."""
         n_final = int(np.searchsorted(trained.ensemble.members.ids, FIRST_FOLD_ID))
         final = trained.ensemble[:n_final]
@@ -142,7 +139,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        fitted = Fitted(recipe, seed, self._n_members(), final, restarts, curve)
+        fitted = Fitted(recipe, self._n_members(), final, restarts, curve)
         return fitted, trained.ensemble[n_final:]
 
     def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
@@ -160,9 +157,9 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         """Residual variance and, where rows were held out, the calibration's factors."""
         learned = fitted.recipe.architecture.learns_noise
-        final = self._moments_of(fitted.ensemble, fitted)
+        final = self._moments_of(fitted.ensemble, fitted.recipe)
         if plan is not None:
-            held = plan.errors(fitted.ensemble, extra, sample, lambda ensemble: self._moments_of(ensemble, fitted))
+            held = plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
             return self._noise_from(held, final.n_members, learned)
         if learned:
             return {"_noise": np.ones(sample.y.shape[1]), "_factors": None}
@@ -200,9 +197,13 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         """How often rows stand in samples, and which sample a member trains on."""
         return (None, None) if plan is None else (plan.counts(), plan.fold_of_member(members.ids))
 
-    def _moments_of(self, ensemble: Ensemble, fitted: Fitted) -> Moments:
+    def _adversarial(self, sample: Sample) -> npt.NDArray[np.float32] | None:
+        """Steps of adversarial training, one for each feature; None for none."""
+        return None
+
+    def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
         """How these networks predict."""
         return engine.Moments(ensemble, n_threads=thread_count(self.n_jobs))
 
     def _moments(self) -> Moments:
-        return self._moments_of(self.ensemble_, self._fitted)
+        return self._moments_of(self.ensemble_, self._fitted.recipe)

@@ -156,7 +156,7 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         resampled = fitted.ensemble[1:]
-        in_bag = bootstrap_counts(fitted.seed, resampled.members.ids, len(sample.y)) > 0
+        in_bag = bootstrap_counts(fitted.recipe.seed, resampled.members.ids, len(sample.y)) > 0
         held, usable = out_of_bag(resampled, in_bag, sample, thread_count(self.n_jobs))
         self._check_out_of_bag(usable)
         if self.noise == "oob":

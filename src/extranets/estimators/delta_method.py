@@ -132,7 +132,7 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         self._warn_if_singular(curvatures, fitted.recipe.architecture)
         effective = np.array([curvature.n_effective for curvature in curvatures])
         if plan is None:
-            noise = self._training_noise(self._moments_of(fitted.ensemble, fitted), sample, effective)
+            noise = self._training_noise(self._moments_of(fitted.ensemble, fitted.recipe), sample, effective)
         else:
             noise = super()._noise_of(fitted, extra, sample, plan)
         return {

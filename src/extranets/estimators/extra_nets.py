@@ -129,7 +129,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         learned["_cv_plus"] = None
         if self.interval == "cv+" and plan is not None:
             ensembles = plan.ensembles(fitted.ensemble, extra)
-            learned["_cv_plus"] = CvPlus.of(ensembles, plan, sample, lambda e: self._moments_of(e, fitted))
+            learned["_cv_plus"] = CvPlus.of(ensembles, plan, sample, lambda e: self._moments_of(e, fitted.recipe))
         return learned
 
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
@@ -141,7 +141,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         bounds = np.concatenate(
             [
                 self._cv_plus.interval(
-                    self._x_scaling.apply(X[rows]), levels, lambda e: self._moments_of(e, self._fitted)
+                    self._x_scaling.apply(X[rows]), levels, lambda e: self._moments_of(e, self._fitted.recipe)
                 )
                 for rows in blocks(X.shape[0])
             ]

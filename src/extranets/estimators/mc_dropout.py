@@ -1,0 +1,194 @@
+"""Monte Carlo dropout: one network, many thinned passes (Section 3.3 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from extranets import engine
+from extranets._random import draw_seed
+from extranets.estimators._fitted import Recipe
+from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
+from extranets.estimators._parameters import (
+    HELD_OUT_CONSTRAINTS,
+    LOSS,
+    MOST_COUNT,
+    TRAINING_CONSTRAINTS,
+    HeldOutParameters,
+    documented,
+)
+from extranets.estimators._progress import thread_count
+from extranets.estimators._trained import TrainedRegressor
+from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
+from extranets.networks import Ensemble
+from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.intervals import Construction, calibrated, total
+from extranets.uncertainty.noise import held_out_variance
+
+CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8)  # keep probabilities that "auto" tries: those of the paper's study
+BLOCK_SIZE = 2**22  # pass predictions at once
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
+    """One network trained with dropout, which predicts many times, each time with other units dropped.
+
+    The mean of the passes predicts. The variance is their spread, without 1/T (the passes share one set of weights), plus the
+    noise: measured on rows that were held out (Zhu & Laptev 2017) or, with ``loss="gaussian_nll"``, predicted by the network
+    (Kendall & Gal 2017; Serpell et al. 2019). Passes are drawn from the fit's own streams, so that predictions are
+    reproducible, and a pass is one thinned network for all rows.
+
+    Parameters
+    ----------
+    {hidden}
+    keep_prob : float in (0, 1] or "auto", default=0.95
+        Probability that a hidden unit is kept, in training and in every pass. ``"auto"`` takes the one of 0.995, 0.99, 0.95,
+        0.9 and 0.8 with the largest likelihood on held-out rows.
+    input_keep_prob : float in (0, 1], default=1.0
+        The same for the inputs.
+    n_passes : int, default=200
+        Stochastic passes of a prediction. May be changed after fit.
+    loss : {"squared_error", "gaussian_nll"}, default="squared_error"
+        With ``"gaussian_nll"`` the network predicts a mean and a variance.
+    {adam}
+    {training}
+    {held_out}
+    interval : {"total", "calibrated"}, default="total"
+        ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise with a, b >= 0 fitted to held-out residuals.
+    {common}
+
+    Attributes
+    ----------
+    ensemble_ : Ensemble
+        The one network.
+    keep_prob_ : float
+        The keep probability in use.
+    keep_prob_scores_ : dict of float to float, or None
+        What ``keep_prob="auto"`` saw: mean held-out log-likelihood (of standardised targets) by keep probability.
+    noise_variance_ : float or array of shape (n_outputs,)
+        Residual variance in squared units of the target; None where the network predicts it.
+    calibration_ : array of shape (2,) or (2, n_outputs), or None
+        Factors a and b of ``interval="calibrated"``.
+    {fitted}
+
+    References
+    ----------
+    Gal, Y. and Ghahramani, Z. (2016). Dropout as a Bayesian approximation. International Conference on Machine Learning.
+
+    Examples
+    --------
+    >>> from extranets import MCDropoutRegressor
+    >>> from extranets.data import linear_process
+    >>> X_train, y_train, X_test, y_test = linear_process(500, random_state=0).split(400)
+    >>> model = MCDropoutRegressor(max_iter=60, random_state=0).fit(X_train, y_train)
+    >>> model.predict_members(X_test).shape
+    (200, 100)
+    """
+
+    keep_prob: float | Literal["auto"] = 0.95
+    _: KW_ONLY
+    input_keep_prob: float = 1.0
+    n_passes: int = 200
+    loss: Literal["squared_error", "gaussian_nll"] = "squared_error"
+    interval: Literal["total", "calibrated"] = "total"
+
+    constructions: ClassVar[dict[str, Construction]] = {"total": total.variances, "calibrated": calibrated.variances}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TRAINING_CONSTRAINTS,
+        **HELD_OUT_CONSTRAINTS,
+        "keep_prob": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
+        "input_keep_prob": [Interval(Real, 0, 1, closed="right")],
+        "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "loss": [LOSS],
+        "interval": [StrOptions(set(constructions))],
+    }
+
+    def log_likelihood(self, X: Any, y: Any, tau: float | Array | None = None) -> float:
+        """Mean log predictive density of the passes as a mixture, as Gal & Ghahramani compute it.
+
+        log p(y | x) = log((1/T) sum_t N(y; f_t(x), 1/tau)): every pass is a Gaussian of precision ``tau``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        tau : float or array of shape (n_outputs,), optional
+            Precision in the target's units; 1 / ``noise_variance_`` unless given.
+        """
+        X, y = self._check_held_out(X, y)
+        if tau is None and self._learns_noise:
+            raise ValueError(
+                "With loss='gaussian_nll' there is no single tau; pass one, or score predict_dist instead."
+            )
+        variance = np.broadcast_to(
+            np.asarray(self.noise_variance_ if tau is None else 1 / np.asarray(tau)), y.shape[1:]
+        )
+        step = max(1, BLOCK_SIZE // self.n_passes)
+        total = 0.0
+        for begin in range(0, len(y), step):
+            rows = slice(begin, begin + step)
+            passes = self._y_scaling.undo(self._members(self._x_scaling.apply(X[rows])))
+            total += len(y[rows]) * mixture_log_likelihood(
+                y[rows], passes, np.broadcast_to(np.sqrt(variance), y[rows].shape)
+            )
+        return total / len(y)
+
+    # -- fit -----------------------------------------------------------------------------------------------------------
+
+    def _options(self, n_rows: int) -> engine.Options:
+        keep = 1.0 if self.keep_prob == "auto" else float(self.keep_prob)
+        return replace(super()._options(n_rows), dropout_keep=keep, input_keep=self.input_keep_prob)
+
+    def _learn(self, sample: Sample) -> dict[str, Any]:
+        options, scores = self._options(len(sample.y)), None
+        if self.keep_prob == "auto":
+            scores = self._held_out_scores(options, sample)
+            options = replace(options, dropout_keep=max(scores, key=scores.__getitem__))
+        learned = self._learn_with(options, sample)
+        return {**learned, "keep_prob_": options.dropout_keep, "keep_prob_scores_": scores}
+
+    def _held_out_scores(self, options: engine.Options, sample: Sample) -> dict[float, float]:
+        """Mean log-likelihood of held-out rows for every candidate."""
+        seed = draw_seed(self.random_state)
+        plan = self._plan(len(sample.y), seed) or cross_validation(len(sample.y), self.n_folds, 1, seed)
+        scores = {}
+        for keep in CANDIDATES:
+            recipe = self._recipe(replace(options, dropout_keep=keep), sample, seed)
+            scores[keep] = held_out_likelihood(self._held_out_errors(recipe, sample, plan), recipe)
+        return scores
+
+    def _held_out_errors(self, recipe: Recipe, sample: Sample, plan: Plan) -> HeldOut:
+        final = np.arange(0 if plan.members_per_fold else 1, dtype=np.uint32)  # only a hold-out needs the final network
+        ensemble = self._train(recipe, sample, plan, final).ensemble
+        n_final = int(np.searchsorted(ensemble.members.ids, FIRST_FOLD_ID))
+        return plan.errors(ensemble[:n_final], ensemble[n_final:], sample, lambda e: self._moments_of(e, recipe))
+
+    # -- prediction ----------------------------------------------------------------------------------------------------
+
+    def _passes(self, recipe: Recipe) -> dict[str, Any]:
+        return {
+            "n_threads": thread_count(self.n_jobs),
+            "n_passes": self.n_passes,
+            "dropout_keep": recipe.options.dropout_keep,
+            "input_keep": recipe.options.input_keep,
+            "seed": recipe.seed,
+        }
+
+    def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
+        return engine.Moments(ensemble, **self._passes(recipe))
+
+    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+        heads = engine.forward(self.ensemble_, X, **self._passes(self._fitted.recipe))
+        return heads[:, :, : self._fitted.recipe.architecture.n_outputs]
+
+
+def held_out_likelihood(held: HeldOut, recipe: Recipe) -> float:
+    noise = held.noise if recipe.architecture.learns_noise else held_out_variance(held, 1)
+    std = np.sqrt(held.spread + noise)
+    return gaussian_log_likelihood(held.residual, np.zeros_like(std), std, sample_weight=held.weight)

@@ -1,0 +1,22 @@
+"""Every estimator of the package, small enough to fit in a fraction of a second."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import clone
+
+import extranets
+
+SMALL = {"n_estimators": 8, "max_iter": 30, "n_passes": 20, "random_state": 0}
+
+
+def small(name):
+    cls = getattr(extranets.estimators, name)
+    known = cls().get_params()
+    return cls(**{key: value for key, value in SMALL.items() if key in known})
+
+
+@pytest.fixture(params=extranets.estimators.__all__)
+def estimator(request):
+    """An unfitted instance of each estimator in turn."""
+    return clone(small(request.param))
