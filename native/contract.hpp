@@ -50,11 +50,15 @@ struct Data {
     int n_outputs;
 };
 
-// What one member's training needs and gives back.
-struct MemberTask {
+// A network to be trained, and on which rows.
+struct Member {
     uint32_t id;
     Shape shape;
     const uint16_t* counts;  // (n_rows): how often each row stands in this member's sample; null: once each
+};
+
+// What one member's training needs and gives back.
+struct MemberTask : Member {
     float* parameters;  // out: canonical layout
     float* loss_curve;  // out: (n_epochs), NaN where stopped early
     double train_loss;
