@@ -1,0 +1,114 @@
+"""The specification of variational inference: one posterior, NumPy, float64, plain and slow.
+
+Every weight and bias is normal and independent of all others, ``w = mean + exp(log_std) * draw`` (Graves 2011,
+"Practical variational inference for neural networks"). The prior is N(0, prior_variance) for all of them; the noise is
+normal with one variance per output. What is minimised, divided by the number of rows, is
+
+    sum over rows of weight * E[negative log-likelihood] + KL(posterior || prior),
+
+the negative evidence lower bound, in which a row of weight 2 counts like two rows. The expectation is estimated with one
+draw of all weights per mini-batch; the KL divergence (Graves's complexity cost) and the best prior variance have closed
+forms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets._random import Purpose, normals, shuffled
+from extranets.engine.options import LOG_VARIANCE_LIMIT
+from extranets.engine.reference import Adam, Array, Problem, backward, flatten, forward, initial_layers, unflatten
+from extranets.networks import Architecture
+
+INITIAL_STD = 0.05  # small against Glorot's first weights; as in native/variational.hpp
+
+
+@dataclass
+class Variational:
+    """A posterior while it is trained. Shapes: mean, log_std ``(n_parameters,)`` in canonical layout, log_noise ``(n_outputs,)``."""
+
+    architecture: Architecture
+    widths: npt.ArrayLike
+    mean: Array
+    log_std: Array
+    log_noise: Array
+    prior_variance: float = 1.0
+
+
+def initial(architecture: Architecture, widths: npt.ArrayLike, seed: int, member: int) -> Variational:
+    mean = flatten(initial_layers(architecture, widths, seed, member))
+    log_std = np.full(len(mean), math.log(INITIAL_STD))
+    posterior = Variational(architecture, widths, mean, log_std, np.zeros(architecture.n_outputs))
+    posterior.prior_variance = best_prior_variance(posterior)
+    return posterior
+
+
+def best_prior_variance(q: Variational) -> float:
+    """Where the KL divergence is smallest; kept within limits because it may run to zero where there is no signal."""
+    limit = math.exp(LOG_VARIANCE_LIMIT)
+    return float(np.clip(np.mean(q.mean**2 + np.exp(2 * q.log_std)), 1 / limit, limit))
+
+
+def kl_divergence(q: Variational) -> float:
+    """KL(posterior || prior), summed over the parameters."""
+    relative = (q.mean**2 + np.exp(2 * q.log_std)) / q.prior_variance
+    return float(np.sum(0.5 * (relative - 1 + math.log(q.prior_variance)) - q.log_std))
+
+
+def nll_and_gradients(q: Variational, draw: Array, X: Array, y: Array, weight: Array) -> tuple[float, Array, Array]:
+    """Mean over rows of weight * negative log-likelihood (without its constant) at one draw of the weights.
+
+    Gradients: with respect to the drawn weights, flat, and to log_noise.
+    Shapes: draw ``(n_parameters,)``, X ``(n, n_inputs)``, y ``(n, n_outputs)``, weight ``(n,)``.
+    """
+    layers = unflatten(q.mean + np.exp(q.log_std) * draw, q.architecture, q.widths)
+    activations = forward(layers, X)
+    log_noise = np.clip(q.log_noise, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
+    error, scale = activations[-1] - y, weight[:, None] / len(X)
+    square = error**2 * np.exp(-log_noise)
+    value = float(np.sum(0.5 * scale * (log_noise + square)))
+    d_log_noise = np.where(log_noise == q.log_noise, np.sum(0.5 * scale * (1 - square), axis=0), 0.0)
+    return value, flatten(backward(layers, activations, scale * error * np.exp(-log_noise))), d_log_noise
+
+
+def objective_and_gradients(
+    q: Variational, draw: Array, X: Array, y: Array, weight: Array, n_rows: int
+) -> tuple[float, Array, Array, Array]:
+    """What one mini-batch of a sample of ``n_rows`` sees: value, gradients for mean, log_std and log_noise."""
+    nll, d_weights, d_log_noise = nll_and_gradients(q, draw, X, y, weight)
+    std = np.exp(q.log_std)
+    d_mean = d_weights + q.mean / q.prior_variance / n_rows
+    d_log_std = d_weights * draw * std + (std**2 / q.prior_variance - 1) / n_rows
+    return nll + kl_divergence(q) / n_rows, d_mean, d_log_std, d_log_noise
+
+
+def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -> tuple[Variational, list[float]]:
+    """The posterior and the loss curve: mean of the batches' likelihood terms, plus the complexity cost after the epoch.
+
+    The prior variance is set once per epoch, so that within an epoch all batches have the same objective, and after the
+    last one it is the best for the posterior that is handed over.
+    """
+    o, rows = problem.options, problem.train_rows
+    batch = min(o.batch_size, len(rows))
+    per_epoch = -(-len(rows) // batch)
+    q = initial(architecture, widths, problem.seed, problem.member)
+    numbers = [(q.mean, q.log_std), (q.log_noise, np.empty(0))]  # Adam takes pairs
+    adam = Adam(numbers, o)
+    curve: list[float] = []
+    for epoch in range(o.n_epochs):
+        order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, part=epoch)
+        total = 0.0
+        for s in range(per_epoch):
+            picked, step = order[s * batch : (s + 1) * batch], epoch * per_epoch + s
+            draw = normals(problem.seed, problem.member, Purpose.WEIGHTS, len(q.mean), part=step)
+            data = problem.X[picked], problem.y[picked], problem.weight[picked]
+            value, d_mean, d_log_std, d_log_noise = objective_and_gradients(q, draw, *data, len(rows))
+            total += len(picked) * (value - kl_divergence(q) / len(rows))
+            adam.step(numbers, [(d_mean, d_log_std), (d_log_noise, np.empty(0))], step, o.n_epochs * per_epoch)
+        q.prior_variance = best_prior_variance(q)
+        curve.append((total + kl_divergence(q)) / len(rows))
+    return q, curve
