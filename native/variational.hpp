@@ -8,7 +8,8 @@
 
 namespace EXTRANETS_VARIANT {
 
-constexpr float kInitialStd = 0.05f;  // INITIAL_STD in engine/reference_variational.py
+constexpr float kInitialStd = 0.05f;  // INITIAL_STD and WARM_UP in engine/reference_variational.py
+constexpr double kWarmUp = 0.5;
 
 // Numbers that Adam moves, from zero.
 struct Learned {
@@ -75,9 +76,9 @@ struct VariationalTrainer : Learner {
     }
 
     // Backward pass, with the complexity cost's part added to each gradient before Adam gets it.
-    void update_weights(int n) {
-        const Vec share = splat(float(1.0 / double(train_rows.n)));
-        const Vec pull = splat(float(1.0 / (double(train_rows.n) * prior_variance)));
+    void update_weights(int n, double complexity_weight) {
+        const double per_row = complexity_weight / double(train_rows.n);
+        const Vec share = splat(float(per_row)), pull = splat(float(per_row / prior_variance));
         const auto sink = [&](int64_t at, Vec g, bool) {
             const Vec s = load(sigma.data + at);
             mean.adam.update(at, fma(load(mean.value.data + at), pull, g), false);
@@ -98,7 +99,8 @@ struct VariationalTrainer : Learner {
         forward(batch, weights.data, n, NoHook{});
         const double loss = common_noise_nll(batch.output, targets(), n, 1.0f / float(n), log_noise.value.data,
                                              batch.output_delta, d_log_noise.data);
-        update_weights(n);
+        const double warmth = double(step_index) / (kWarmUp * double(n_steps));
+        update_weights(n, warmth < 1.0 ? warmth : 1.0);
         for (int64_t at = 0; at < log_noise.n; at += kLanes)
             log_noise.adam.update(at, load(d_log_noise.data + at), false);
         return loss;

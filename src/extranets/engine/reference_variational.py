@@ -8,7 +8,8 @@ normal with one variance per output. What is minimised, divided by the number of
 
 the negative evidence lower bound, in which a row of weight 2 counts like two rows. The expectation is estimated with one
 draw of all weights per mini-batch; the KL divergence (Graves's complexity cost) and the best prior variance have closed
-forms.
+forms. During the first half of the steps the complexity cost counts only in part: while the noise variance is still large,
+it would push weights to zero that never come back.
 """
 
 from __future__ import annotations
@@ -21,10 +22,21 @@ import numpy.typing as npt
 
 from extranets._random import Purpose, normals, shuffled
 from extranets.engine.options import LOG_VARIANCE_LIMIT
-from extranets.engine.reference import Adam, Array, Problem, backward, flatten, forward, initial_layers, unflatten
+from extranets.engine.reference import (
+    Adam,
+    Array,
+    Layers,
+    Problem,
+    backward,
+    flatten,
+    forward,
+    initial_layers,
+    unflatten,
+)
 from extranets.networks import Architecture
 
 INITIAL_STD = 0.05  # small against Glorot's first weights; as in native/variational.hpp
+WARM_UP = 0.5  # share of the steps until the complexity cost counts in full
 
 
 @dataclass
@@ -76,14 +88,32 @@ def nll_and_gradients(q: Variational, draw: Array, X: Array, y: Array, weight: A
 
 
 def objective_and_gradients(
-    q: Variational, draw: Array, X: Array, y: Array, weight: Array, n_rows: int
+    q: Variational, draw: Array, X: Array, y: Array, weight: Array, kl_weight: float
 ) -> tuple[float, Array, Array, Array]:
-    """What one mini-batch of a sample of ``n_rows`` sees: value, gradients for mean, log_std and log_noise."""
+    """What one mini-batch sees: likelihood term + kl_weight * KL, and its gradients for mean, log_std and log_noise."""
     nll, d_weights, d_log_noise = nll_and_gradients(q, draw, X, y, weight)
     std = np.exp(q.log_std)
-    d_mean = d_weights + q.mean / q.prior_variance / n_rows
-    d_log_std = d_weights * draw * std + (std**2 / q.prior_variance - 1) / n_rows
-    return nll + kl_divergence(q) / n_rows, d_mean, d_log_std, d_log_noise
+    d_mean = d_weights + kl_weight * q.mean / q.prior_variance
+    d_log_std = d_weights * draw * std + kl_weight * (std**2 / q.prior_variance - 1)
+    return nll + kl_weight * kl_divergence(q), d_mean, d_log_std, d_log_noise
+
+
+def warmth(step: int, n_steps: int) -> float:
+    """How much of the complexity cost counts at a step: rises from 0 to 1 during the warm-up."""
+    return min(1.0, step / (WARM_UP * n_steps))
+
+
+def training_step(
+    problem: Problem, q: Variational, numbers: Layers, adam: Adam, rows: npt.NDArray[np.uint32], step: int, n_steps: int
+) -> float:
+    """One mini-batch: draw, gradients, Adam. Returns the summed likelihood term."""
+    draw = normals(problem.seed, problem.member, Purpose.WEIGHTS, len(q.mean), part=step)
+    kl_weight = warmth(step, n_steps) / len(problem.train_rows)
+    data = problem.X[rows], problem.y[rows], problem.weight[rows]
+    value, d_mean, d_log_std, d_log_noise = objective_and_gradients(q, draw, *data, kl_weight)
+    nll = value - kl_weight * kl_divergence(q)
+    adam.step(numbers, [(d_mean, d_log_std), (d_log_noise, np.empty(0))], step, n_steps)
+    return len(rows) * nll
 
 
 def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -> tuple[Variational, list[float]]:
@@ -95,6 +125,7 @@ def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -
     o, rows = problem.options, problem.train_rows
     batch = min(o.batch_size, len(rows))
     per_epoch = -(-len(rows) // batch)
+    n_steps = o.n_epochs * per_epoch
     q = initial(architecture, widths, problem.seed, problem.member)
     numbers = [(q.mean, q.log_std), (q.log_noise, np.empty(0))]  # Adam takes pairs
     adam = Adam(numbers, o)
@@ -102,13 +133,9 @@ def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -
     for epoch in range(o.n_epochs):
         order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, part=epoch)
         total = 0.0
-        for s in range(per_epoch):
-            picked, step = order[s * batch : (s + 1) * batch], epoch * per_epoch + s
-            draw = normals(problem.seed, problem.member, Purpose.WEIGHTS, len(q.mean), part=step)
-            data = problem.X[picked], problem.y[picked], problem.weight[picked]
-            value, d_mean, d_log_std, d_log_noise = objective_and_gradients(q, draw, *data, len(rows))
-            total += len(picked) * (value - kl_divergence(q) / len(rows))
-            adam.step(numbers, [(d_mean, d_log_std), (d_log_noise, np.empty(0))], step, o.n_epochs * per_epoch)
+        for step in range(epoch * per_epoch, (epoch + 1) * per_epoch):
+            begin = (step - epoch * per_epoch) * batch
+            total += training_step(problem, q, numbers, adam, order[begin : begin + batch], step, n_steps)
         q.prior_variance = best_prior_variance(q)
         curve.append((total + kl_divergence(q)) / len(rows))
     return q, curve
