@@ -90,7 +90,7 @@ static inline double common_noise_nll(const float* heads, const Targets& t, int 
                                       const float* log_variance, float* delta, float* d_log_variance) {
     double total = 0;
     for (int o = 0; o < t.n_outputs; ++o) {
-        const float s = clamp_log_variance(log_variance[o]), precision = std::exp(-s);
+        const float s = log_variance[o], precision = std::exp(-s);
         double loss = 0, slope = 0;
         for (int r = 0; r < n_rows; ++r) {
             const int at = r * t.n_outputs + o;
@@ -99,7 +99,7 @@ static inline double common_noise_nll(const float* heads, const Targets& t, int 
             slope += double(t.weight[r] * (1.0f - square));
             delta[at] = factor * t.weight[r] * scaled;
         }
-        d_log_variance[o] = s == log_variance[o] ? 0.5f * factor * float(slope) : 0.0f;
+        d_log_variance[o] = 0.5f * factor * float(slope);
         total += 0.5 * loss;
     }
     return total;

@@ -101,9 +101,15 @@ struct VariationalTrainer : Learner {
                                              batch.output_delta, d_log_noise.data);
         const double warmth = double(step_index) / (kWarmUp * double(n_steps));
         update_weights(n, warmth < 1.0 ? warmth : 1.0);
+        update_noise();
+        return loss;
+    }
+
+    // Put back at its limits after the step, so that it can leave them again.
+    void update_noise() {
         for (int64_t at = 0; at < log_noise.n; at += kLanes)
             log_noise.adam.update(at, load(d_log_noise.data + at), false);
-        return loss;
+        for (int o = 0; o < data.n_outputs; ++o) log_noise.value.data[o] = clamp_log_variance(log_noise.value.data[o]);
     }
 
     // Sets the prior to its best variance and returns the complexity cost, KL(posterior || prior).
@@ -137,8 +143,7 @@ struct VariationalTrainer : Learner {
     void hand_over() const {
         unpack(layout, mean.value.data, task.mean);
         unpack(layout, sigma.data, task.std);
-        for (int o = 0; o < data.n_outputs; ++o)
-            task.noise_variance[o] = std::exp(clamp_log_variance(log_noise.value.data[o]));
+        for (int o = 0; o < data.n_outputs; ++o) task.noise_variance[o] = std::exp(log_noise.value.data[o]);
         *task.prior_variance = float(prior_variance);
     }
 };

@@ -79,12 +79,12 @@ def nll_and_gradients(q: Variational, draw: Array, X: Array, y: Array, weight: A
     """
     layers = unflatten(q.mean + np.exp(q.log_std) * draw, q.architecture, q.widths)
     activations = forward(layers, X)
-    log_noise = np.clip(q.log_noise, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
     error, scale = activations[-1] - y, weight[:, None] / len(X)
-    square = error**2 * np.exp(-log_noise)
-    value = float(np.sum(0.5 * scale * (log_noise + square)))
-    d_log_noise = np.where(log_noise == q.log_noise, np.sum(0.5 * scale * (1 - square), axis=0), 0.0)
-    return value, flatten(backward(layers, activations, scale * error * np.exp(-log_noise))), d_log_noise
+    precision = np.exp(-q.log_noise)
+    square = error**2 * precision
+    value = float(np.sum(0.5 * scale * (q.log_noise + square)))
+    d_log_noise = np.sum(0.5 * scale * (1 - square), axis=0)
+    return value, flatten(backward(layers, activations, scale * error * precision)), d_log_noise
 
 
 def objective_and_gradients(
@@ -113,6 +113,7 @@ def training_step(
     value, d_mean, d_log_std, d_log_noise = objective_and_gradients(q, draw, *data, kl_weight)
     nll = value - kl_weight * kl_divergence(q)
     adam.step(numbers, [(d_mean, d_log_std), (d_log_noise, np.empty(0))], step, n_steps)
+    np.clip(q.log_noise, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT, out=q.log_noise)
     return len(rows) * nll
 
 
