@@ -1,9 +1,21 @@
 """Training and forward passes: the only doors to the networks' arithmetic.
 
 ``native`` is the compiled engine that estimators use; ``reference`` is the readable specification it is tested against.
+``variational`` trains Gaussian posteriors instead of points; ``reference_variational`` specifies it.
 """
 
+from extranets.engine import variational
 from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, train
 from extranets.engine.options import Options, Trained
 
-__all__ = ["Moments", "Options", "Trained", "TrainingDiverged", "forward", "gradient", "jacobian", "train"]
+__all__ = [
+    "Moments",
+    "Options",
+    "Trained",
+    "TrainingDiverged",
+    "forward",
+    "gradient",
+    "jacobian",
+    "train",
+    "variational",
+]
