@@ -1,5 +1,5 @@
 // The Python face of the engine: checks whatever could put memory at risk, releases the GIL, calls the kernels.
-// src/extranets/engine/native.py is its only caller.
+// src/extranets/engine/ is its only caller.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -81,54 +81,115 @@ Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<I
             int(y.shape(1))};
 }
 
-// Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
-void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<float, 1>> adversarial,
-           std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members,
-           In<int32_t, 2> widths, const Options& options, Out<float, 1> parameters, In<int64_t, 1> offsets,
-           Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads, nb::object progress) {
-    const Data data = data_of(X, y, weight, adversarial);
-    const size_t n = members.shape(0);
-    check_options(options);
-    require(!adversarial || options.batch_size < (1 << 30), "a batch of adversarial training must have fewer than 2^30 rows");
-    const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
-    require(widths.shape(0) == n && offsets.shape(0) == n + 1 && loss_curve.shape(0) == n && scalars.shape(0) == n &&
-                scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3 &&
-                loss_curve.shape(1) == size_t(options.n_epochs),
-            "one row per member is needed in every array");
-    require(size_t(offsets.data()[n]) <= parameters.shape(0), "parameters is too small");
-    require(!counts || (count_rows && count_rows->shape(0) == n && counts->shape(1) == X.shape(0)), "counts has the wrong shape");
-    const Kernels& kernels = active_kernels();
-    std::vector<MemberTask> tasks(n);
-    for (size_t i = 0; i < n; ++i) {
-        tasks[i].id = members.data()[i];
-        tasks[i].shape = shape_of(widths, i, data.n_inputs, n_heads);
+// What the two ways of training have in common: which networks, on which rows, and where their numbers go.
+struct Plan {
+    In<uint32_t, 1> members;
+    In<int32_t, 2> widths;
+    In<int64_t, 1> offsets;
+    std::optional<In<uint16_t, 2>> counts;
+    std::optional<In<int32_t, 1>> count_rows;
+
+    size_t size() const { return members.shape(0); }
+
+    Member member(size_t i, const Data& data, int n_heads) const {
+        const Shape shape = shape_of(widths, i, data.n_inputs, n_heads);
+        const int64_t n_parameters = active_kernels().parameter_count(shape);
+        require(n_parameters == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
         const int row = counts ? count_rows->data()[i] : -1;
-        require(row < 0 || size_t(row) < counts->shape(0), "count_rows points outside counts");
-        tasks[i].counts = row < 0 ? nullptr : counts->data() + size_t(row) * X.shape(0);
-        const auto drawn = [&](uint16_t count) { return count > 0; };
-        require(row < 0 || std::any_of(tasks[i].counts, tasks[i].counts + X.shape(0), drawn), "a sample without rows");
-        tasks[i].parameters = parameters.data() + offsets.data()[i];
-        tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
-        require(kernels.parameter_count(tasks[i].shape) == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
+        if (row < 0) return {members.data()[i], shape, nullptr};
+        require(size_t(row) < counts->shape(0), "count_rows points outside counts");
+        const uint16_t* begin = counts->data() + size_t(row) * size_t(data.n_rows);
+        require(std::any_of(begin, begin + data.n_rows, [](uint16_t count) { return count > 0; }), "a sample without rows");
+        return {members.data()[i], shape, begin};
     }
+
+    void check(const Data& data, const Options& options, const Out<float, 2>& loss_curve) const {
+        check_options(options);
+        require(widths.shape(0) == size() && offsets.shape(0) == size() + 1 && loss_curve.shape(0) == size() &&
+                    loss_curve.shape(1) == size_t(options.n_epochs),
+                "one row per member is needed in every array");
+        require(!counts || (count_rows && count_rows->shape(0) == size() && int64_t(counts->shape(1)) == data.n_rows),
+                "counts has the wrong shape");
+    }
+};
+
+// Calls work(member, control) for every member on worker threads, while this one looks for Ctrl-C and reports progress.
+void run_members(size_t n, double n_epochs, int n_threads, const nb::object& progress,
+                 const std::function<void(size_t, Control&)>& work) {
     Control control;
-    Watch watch{control, progress, std::max(1.0, double(n) * options.n_epochs * options.n_starts), nullptr};
+    Watch watch{control, progress, std::max(1.0, double(n) * n_epochs), nullptr};
     {
         const nb::gil_scoped_release release;
         run_parallel(
             int64_t(n), n_threads,
             [&](int64_t i) {
-                if (!control.cancelled) kernels.train_member(data, options, tasks[size_t(i)], control);
+                if (!control.cancelled) work(size_t(i), control);
             },
             std::ref(watch));
     }
     if (watch.error) std::rethrow_exception(watch.error);
+}
+
+// Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
+void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<float, 1>> adversarial,
+           std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members,
+           In<int32_t, 2> widths, In<int64_t, 1> offsets, const Options& options, Out<float, 1> parameters,
+           Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight, adversarial);
+    const Plan plan{members, widths, offsets, counts, count_rows};
+    plan.check(data, options, loss_curve);
+    require(!adversarial || options.batch_size < (1 << 30), "a batch of adversarial training must have fewer than 2^30 rows");
+    const size_t n = plan.size();
+    require(scalars.shape(0) == n && scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3,
+            "one row per member is needed in every array");
+    require(size_t(offsets.data()[n]) <= parameters.shape(0), "parameters is too small");
+    const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
+    std::vector<MemberTask> tasks(n);
+    for (size_t i = 0; i < n; ++i) {
+        static_cast<Member&>(tasks[i]) = plan.member(i, data, n_heads);
+        tasks[i].parameters = parameters.data() + offsets.data()[i];
+        tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
+    }
+    const Kernels& kernels = active_kernels();
+    run_members(n, double(options.n_epochs) * options.n_starts, n_threads, progress, [&](size_t i, Control& control) {
+        kernels.train_member(data, options, tasks[i], control);
+    });
     for (size_t i = 0; i < n; ++i) {
         double* s = scalars.data() + 3 * i;
         int32_t* k = integers.data() + 3 * i;
         s[0] = tasks[i].train_loss, s[1] = tasks[i].train_r2, s[2] = tasks[i].validation_loss;
         k[0] = tasks[i].n_epochs_run, k[1] = tasks[i].n_attempts, k[2] = int32_t(tasks[i].outcome);
     }
+}
+
+// Fills every array that is not read: mean and std in the layout of parameters, the rest with a row per member.
+void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight,
+                       std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows,
+                       In<uint32_t, 1> members, In<int32_t, 2> widths, In<int64_t, 1> offsets, const Options& options,
+                       Out<float, 1> mean, Out<float, 1> std, Out<float, 2> noise_variance, Out<float, 1> prior_variance,
+                       Out<float, 2> loss_curve, Out<int32_t, 1> outcomes, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight);
+    const Plan plan{members, widths, offsets, counts, count_rows};
+    plan.check(data, options, loss_curve);
+    const size_t n = plan.size(), n_parameters = size_t(offsets.data()[n]);
+    require(noise_variance.shape(0) == n && int(noise_variance.shape(1)) == data.n_outputs && prior_variance.shape(0) == n &&
+                outcomes.shape(0) == n,
+            "one row per member is needed in every array");
+    require(n_parameters <= mean.shape(0) && n_parameters <= std.shape(0), "mean or std is too small");
+    std::vector<VariationalTask> tasks(n);
+    for (size_t i = 0; i < n; ++i) {
+        static_cast<Member&>(tasks[i]) = plan.member(i, data, data.n_outputs);
+        tasks[i].mean = mean.data() + offsets.data()[i];
+        tasks[i].std = std.data() + offsets.data()[i];
+        tasks[i].noise_variance = noise_variance.data() + i * size_t(data.n_outputs);
+        tasks[i].prior_variance = prior_variance.data() + i;
+        tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
+    }
+    const Kernels& kernels = active_kernels();
+    run_members(n, options.n_epochs, n_threads, progress, [&](size_t i, Control& control) {
+        kernels.train_variational(data, options, tasks[i], control);
+    });
+    for (size_t i = 0; i < n; ++i) outcomes.data()[i] = int32_t(tasks[i].outcome);
 }
 
 // An ensemble packed for the active variant, ready for forward passes.
@@ -233,6 +294,10 @@ void random_words(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t att
     active_kernels().random_words(seed, member, purpose, attempt, part, int64_t(out.shape(0)), out.data());
 }
 
+void random_normals(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, Out<float, 1> out) {
+    active_kernels().random_normals(seed, member, purpose, attempt, part, int64_t(out.shape(0)), out.data());
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -266,10 +331,14 @@ NB_MODULE(_native, m) {
         .def("moments", &Packed::moments, "X"_a, "mean"_a, "variance"_a, "mean_variance"_a.none(), "n_threads"_a)
         .def("jacobian", &Packed::jacobian, "X"_a, "head"_a, "out"_a, "n_threads"_a);
     m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "adversarial"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
-          "members"_a, "widths"_a, "options"_a, "parameters"_a, "offsets"_a, "loss_curve"_a, "scalars"_a, "integers"_a,
+          "members"_a, "widths"_a, "offsets"_a, "options"_a, "parameters"_a, "loss_curve"_a, "scalars"_a, "integers"_a,
           "n_threads"_a, "progress"_a.none());
+    m.def("train_variational", &train_variational, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
+          "members"_a, "widths"_a, "offsets"_a, "options"_a, "mean"_a, "std"_a, "noise_variance"_a, "prior_variance"_a,
+          "loss_curve"_a, "outcomes"_a, "n_threads"_a, "progress"_a.none());
     m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
     m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
+    m.def("random_normals", &random_normals, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("built_variants", &built_variants);
     m.def("usable_variants", &usable_variants);
     m.def("use_variant", &use_variant, "name"_a);

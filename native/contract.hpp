@@ -6,7 +6,9 @@
 #include <cstdint>
 
 // Keep in step with `Purpose` in src/extranets/_random.py.
-enum class Purpose : uint32_t { mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, resample = 8 };
+enum class Purpose : uint32_t {
+    mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, weights = 7, resample = 8
+};
 
 enum class Loss : int32_t { squared_error = 0, gaussian_nll = 1 };
 enum class Schedule : int32_t { constant = 0, linear = 1, cosine = 2 };
@@ -53,11 +55,15 @@ struct Data {
     int n_outputs;
 };
 
-// What one member's training needs and gives back.
-struct MemberTask {
+// A network to be trained, and on which rows.
+struct Member {
     uint32_t id;
     Shape shape;
     const uint16_t* counts;  // (n_rows): how often each row stands in this member's sample; null: once each
+};
+
+// What one member's training needs and gives back.
+struct MemberTask : Member {
     float* parameters;  // out: canonical layout
     float* loss_curve;  // out: (n_epochs), NaN where stopped early
     double train_loss;
@@ -65,6 +71,16 @@ struct MemberTask {
     double validation_loss;
     int n_epochs_run;
     int n_attempts;
+    Outcome outcome;
+};
+
+// The same for a Gaussian posterior of the parameters instead of a point.
+struct VariationalTask : Member {
+    float* mean;  // out: canonical layout, as is std
+    float* std;
+    float* noise_variance;  // out: (n_outputs)
+    float* prior_variance;  // out
+    float* loss_curve;  // out: (n_epochs)
     Outcome outcome;
 };
 
@@ -97,6 +113,7 @@ struct Kernels {
     const char* name;
     int64_t (*parameter_count)(const Shape&);
     void (*train_member)(const Data&, const Options&, MemberTask&, Control&);
+    void (*train_variational)(const Data&, const Options&, VariationalTask&, Control&);
     int64_t (*packed_floats)(const EnsembleView&);
     void (*pack_ensemble)(const EnsembleView&, float* packed);
     // Heads of every pass for rows [begin, end): out[pass * pass_stride + row * n_heads + head]
@@ -110,5 +127,7 @@ struct Kernels {
     double (*batch_gradient)(const Data&, const Options&, const Shape&, const float* parameters, float* gradient);
     void (*random_words)(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
                          uint32_t* out);
+    void (*random_normals)(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
+                           float* out);
     double (*fma_peak)(double seconds);  // measured flop/s of one thread
 };

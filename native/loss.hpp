@@ -87,6 +87,27 @@ static inline double gaussian_nll(const float* heads, const Targets& t, int n_ro
     return total;
 }
 
+// One noise variance per output, the same for all rows: sum over rows of weight * sum over outputs of the negative
+// log-likelihood (without its constant), and the gradients of factor times that with respect to heads and log-variances.
+static inline double common_noise_nll(const float* heads, const Targets& t, int n_rows, float factor,
+                                      const float* log_variance, float* delta, float* d_log_variance) {
+    double total = 0;
+    for (int o = 0; o < t.n_outputs; ++o) {
+        const float s = log_variance[o], precision = std::exp(-s);
+        double loss = 0, slope = 0;
+        for (int r = 0; r < n_rows; ++r) {
+            const int at = r * t.n_outputs + o;
+            const float error = heads[at] - t.y[at], scaled = error * precision, square = error * scaled;
+            loss += double(t.weight[r] * (s + square));
+            slope += double(t.weight[r] * (1.0f - square));
+            delta[at] = factor * t.weight[r] * scaled;
+        }
+        d_log_variance[o] = 0.5f * factor * float(slope);
+        total += 0.5 * loss;
+    }
+    return total;
+}
+
 static inline double batch_loss(Loss loss, const float* heads, const Targets& t, int n_rows, float factor, float* delta,
                                 bool unit_variance = false) {
     return loss == Loss::gaussian_nll ? gaussian_nll(heads, t, n_rows, factor, delta, unit_variance)

@@ -4,31 +4,9 @@
 
 #include "adam.hpp"
 #include "adversarial.hpp"
-#include "loss.hpp"
-#include "network.hpp"
-#include "philox.hpp"
+#include "learner.hpp"
 
 namespace EXTRANETS_VARIANT {
-
-constexpr double kInfinity = __builtin_huge_val();
-
-EXTRANETS_INLINE bool is_finite(double x) { return x - x == 0.0; }
-
-// Glorot-uniform weights, zero biases.
-static inline void initialise(const Layout& layout, const Stream& stream, float* block) {
-    Words words(stream);
-    clear(block, layout.size);
-    for (int l = 0; l < layout.n_layers; ++l) {
-        const Layer& layer = layout.layers[l];
-        const bool output = l == layout.n_layers - 1;
-        const float limit = std::sqrt(6.0f / float(layer.n_in + layer.n_out));
-        for (int i = 0; i < layer.n_in; ++i)
-            for (int j = 0; j < layer.n_out; ++j) {
-                const int64_t at = output ? int64_t(j) * layer.columns + i : int64_t(i) * layer.columns + j;
-                block[layer.weights + at] = (2.0f * words.uniform() - 1.0f) * limit;
-            }
-    }
-}
 
 // Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1.
 struct Dropout {
@@ -46,97 +24,16 @@ struct Dropout {
     }
 };
 
-struct Rows {
-    uint32_t* data;
-    int64_t n;
-};
-
 // Everything one member holds while it trains.
-struct Trainer {
-    const Data& data;
-    const Options& options;
+struct Trainer : Learner {
     MemberTask& task;
-    Control& control;
-    Layout layout;
-    int capacity;  // rows of a mini-batch
-    int batch_rows;  // and the adversarial rows that join them
-    Buffer<float> batch_memory;
-    Batch batch;
     Buffer<float> parameters, first, second, transposed, gradient, best_epoch, best_start;
-    Buffer<float> y, weight;  // of the batch
-    Buffer<uint32_t> row_memory, order_memory;
-    Rows train_rows, validation_rows;
     bool unit_variance = false;  // while the Gaussian loss warms up
-    int64_t epochs_counted = 0;  // of this attempt, in the progress that the watching thread sees
 
-    static int64_t sample_size(const Data& data, const MemberTask& task) {
-        if (!task.counts) return data.n_rows;
-        int64_t n = 0;
-        for (int64_t i = 0; i < data.n_rows; ++i) n += task.counts[i];
-        return n;
-    }
-
-    Trainer(const Data& d, const Options& o, MemberTask& t, Control& c, int64_t n_sample)
-        : data(d), options(o), task(t), control(c), layout(t.shape),
-          capacity(int(o.batch_size < n_sample ? o.batch_size : n_sample)),
-          batch_rows(d.adversarial ? 2 * capacity : capacity), batch_memory(Batch::floats(layout, batch_rows)),
-          batch(layout, batch_rows, batch_memory.data), parameters(layout.size), first(layout.size),
+    Trainer(const Data& d, const Options& o, MemberTask& t, Control& c)
+        : Learner(d, o, t, c), task(t), parameters(layout.size), first(layout.size),
           second(layout.size), transposed(layout.transposed_size), gradient(o.max_grad_norm > 0 ? layout.size : 0),
-          best_epoch(o.validation_fraction > 0 ? layout.size : 0), best_start(layout.size),
-          y(int64_t(batch_rows) * d.n_outputs), weight(batch_rows), row_memory(n_sample), order_memory(n_sample) {
-        clear(batch_memory.data, Batch::floats(layout, batch_rows));
-        for (int r = 0; r < batch_rows; ++r) weight.data[r] = 1.0f;
-        deal_rows();
-    }
-
-    // The sample's rows, each as often as its count says. Validation takes whole rows with all their copies, so that no row is
-    // on both sides.
-    void deal_rows() {
-        uint32_t* distinct = order_memory.data;
-        int64_t n_distinct = 0;
-        for (int64_t i = 0; i < data.n_rows; ++i)
-            if (count_of(uint32_t(i)) > 0) distinct[n_distinct++] = uint32_t(i);
-        int64_t n_validation = 0;
-        if (options.validation_fraction > 0 && n_distinct > 1) {
-            shuffle(distinct, n_distinct, make_stream(options.seed, task.id, Purpose::validation, 0, 0));
-            n_validation = int64_t(std::ceil(double(options.validation_fraction) * double(n_distinct)));
-            if (n_validation >= n_distinct) n_validation = n_distinct - 1;
-        }
-        uint32_t* next = row_memory.data;
-        validation_rows.data = train_rows.data = next;
-        for (int64_t i = 0; i < n_distinct; ++i) {
-            if (i == n_validation) train_rows.data = next;
-            for (int k = count_of(distinct[i]); k > 0; --k) *next++ = distinct[i];
-        }
-        validation_rows.n = train_rows.data - validation_rows.data;
-        train_rows.n = next - train_rows.data;
-    }
-
-    int count_of(uint32_t row) const { return task.counts ? task.counts[row] : 1; }
-
-    void gather(const uint32_t* rows, int n) {
-        const int width = data.n_inputs, stride = layout.width(0), n_outputs = data.n_outputs;
-        for (int r = 0; r < n; ++r) {
-            copy_padded(data.X + int64_t(rows[r]) * width, width, batch.activation[0] + int64_t(r) * stride);
-            for (int o = 0; o < n_outputs; ++o) y.data[r * n_outputs + o] = data.y[int64_t(rows[r]) * n_outputs + o];
-            if (data.weight) weight.data[r] = data.weight[rows[r]];
-        }
-    }
-
-    // Rows of the next batch are asked for while this one computes: with large tables they are in no cache.
-    // To the second-level cache (hint 2): the first is full of weights and would lose the rows again.
-    // Inlined by force: GCC takes a function that only prefetches for one without effect and drops its calls.
-    __attribute__((always_inline)) void prefetch(const uint32_t* rows, int64_t n) const {
-        for (int64_t r = 0; r < n; ++r) {
-            const char* from = reinterpret_cast<const char*>(data.X + int64_t(rows[r]) * data.n_inputs);
-            const int last = data.n_inputs * 4 - 1;  // a row need not begin at a cache line
-            for (int at = 0; at < last; at += 64) __builtin_prefetch(from + at, 0, 2);
-            __builtin_prefetch(from + last, 0, 2);
-            __builtin_prefetch(data.y + int64_t(rows[r]) * data.n_outputs, 0, 2);
-        }
-    }
-
-    Targets targets() const { return {y.data, weight.data, data.n_outputs}; }
+          best_epoch(o.validation_fraction > 0 ? layout.size : 0), best_start(layout.size) {}
 
     template <class Sink>
     void backward(int n, float scale, const Sink& sink) {
@@ -248,27 +145,6 @@ struct Trainer {
         task.validation_loss = kInfinity;
     }
 
-    double epoch(int index, uint32_t attempt, int64_t n_steps, Adam& adam) {
-        uint32_t* order = order_memory.data;
-        for (int64_t i = 0; i < train_rows.n; ++i) order[i] = train_rows.data[i];
-        shuffle(order, train_rows.n, make_stream(options.seed, task.id, Purpose::shuffle, attempt, uint32_t(index)));
-        const int64_t size = capacity;
-        const int64_t per_epoch = (train_rows.n + size - 1) / size;
-        unit_variance = index < options.warm_up_epochs;
-        const bool far = data.n_rows * data.n_inputs > 64 * 1024;  // a smaller table stays in the second-level cache
-        double loss = 0;
-        for (int64_t s = 0; s < per_epoch && !control.cancelled.load(std::memory_order_relaxed); ++s) {
-            const int64_t begin = s * size, left = train_rows.n - begin;
-            const int n = int(left < size ? left : size);
-            gather(order + begin, n);
-            if (far && left > n) prefetch(order + begin + n, left - n < size ? left - n : size);
-            const int64_t step_index = index * per_epoch + s;
-            adam.begin_step(options, step_index, n_steps);
-            loss += step(n, step_index, attempt, adam);
-        }
-        return loss / double(train_rows.n);
-    }
-
     // True when training should stop; keeps the best weights.
     bool validate(int& waited) {
         const double loss = evaluate(validation_rows);
@@ -287,19 +163,18 @@ struct Trainer {
         return true;
     }
 
-    void count_epochs(int64_t n) {
-        epochs_counted += n;
-        control.epochs_done.fetch_add(n, std::memory_order_relaxed);
-    }
-
     Outcome attempt(uint32_t index) {
         start(index);
         epochs_counted = 0;
         Adam adam(parameters.data, first.data, second.data, options);
-        const int64_t n_steps = int64_t(options.n_epochs) * ((train_rows.n + capacity - 1) / capacity);
+        const int64_t n_steps = options.n_epochs * steps_per_epoch();
         int waited = 0;
         for (int e = 0; e < options.n_epochs; ++e) {
-            const double loss = epoch(e, index, n_steps, adam);
+            unit_variance = e < options.warm_up_epochs;
+            const double loss = epoch(e, index, [&](int n, int64_t step_index) {
+                adam.begin_step(options, step_index, n_steps);
+                return step(n, step_index, index, adam);
+            });
             if (control.cancelled.load(std::memory_order_relaxed)) return Outcome::cancelled;
             if (!is_finite(loss)) return Outcome::not_finite;
             task.loss_curve[e] = float(loss);
@@ -328,7 +203,7 @@ struct Record {
 // Best of n_starts by training loss. Starts that collapse or overflow do not count; up to max_restarts of them are replaced.
 static void train_member(const Data& data, const Options& options, MemberTask& task, Control& control) {
     const FlushDenormals flush;
-    Trainer trainer(data, options, task, control, Trainer::sample_size(data, task));
+    Trainer trainer(data, options, task, control);
     Buffer<float> best_curve(options.n_epochs);
     Record best{kInfinity, 0, 0, 0, Outcome::not_finite};
     int good = 0;
@@ -370,7 +245,7 @@ static double batch_gradient(const Data& data, const Options& options, const Sha
     Options all_rows = options;
     all_rows.batch_size = int(data.n_rows);
     all_rows.validation_fraction = 0;
-    Trainer trainer(data, all_rows, task, control, data.n_rows);
+    Trainer trainer(data, all_rows, task, control);
     const int n = int(data.n_rows);
     pack(trainer.layout, parameters, trainer.parameters.data);
     clear(trainer.transposed.data, trainer.layout.transposed_size);

@@ -5,6 +5,7 @@
 // keeps one copy of such a function for all variants, and it might be the one with instructions that this machine lacks.
 #include "member.hpp"
 #include "predict.hpp"
+#include "variational.hpp"
 
 double seconds_now();  // parallel.cpp
 
@@ -14,6 +15,13 @@ static void random_words(uint64_t seed, uint32_t member, uint32_t purpose, uint3
                          uint32_t* out) {
     Words words(make_stream(seed, member, Purpose(purpose), attempt, part));
     for (int64_t i = 0; i < n; ++i) out[i] = words.next();
+}
+
+static void random_normals(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
+                           float* out) {
+    Buffer<float> drawn(normals_room(n));
+    draw_normals(make_stream(seed, member, Purpose(purpose), attempt, part), n, drawn.data);
+    copy(drawn.data, n, out);
 }
 
 // Independent multiply-adds in registers: the most this core can do, as a yardstick for the benchmarks.
@@ -37,7 +45,8 @@ static double fma_peak(double seconds) {
 }
 
 extern const Kernels kernels;
-const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, train_member,   packed_floats, pack_ensemble, forward_rows,
-                      moment_rows,            jacobian_rows,   batch_gradient, random_words,  fma_peak};
+const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, train_member, train_variational, packed_floats,
+                      pack_ensemble, forward_rows, moment_rows, jacobian_rows, batch_gradient,
+                      random_words, random_normals, fma_peak};
 
 }  // namespace EXTRANETS_VARIANT

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from extranets._random import Purpose, draw_seed, philox, shuffled, uniforms, words
+from extranets._random import Purpose, draw_seed, normals, philox, shuffled, uniforms, words
 from extranets.engine import _native
 
 # From the Random123 distribution's kat_vectors, philox4x32-10: counter, key, result.
@@ -59,6 +59,31 @@ def test_uniforms_are_uniform():
     drawn = uniforms(3, np.arange(200), Purpose.INIT, 1000).ravel()
     assert stats.kstest(drawn, "uniform").pvalue > 0.001
     assert drawn.min() >= 0 and drawn.max() < 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 100_000])
+def test_native_normals_are_the_same(variant, n):
+    """To float32 rounding: the largest radius is 5.8, one unit in its last place 5e-7."""
+    out = np.empty(n, dtype=np.float32)
+    _native.random_normals(seed=3, member=7, purpose=int(Purpose.WEIGHTS), attempt=1, part=11, out=out)
+    np.testing.assert_allclose(out, normals(3, 7, Purpose.WEIGHTS, n, attempt=1, part=11), atol=1e-6)
+
+
+def test_normals_are_normal():
+    """200,000 numbers: Kolmogorov-Smirnov at level 0.001; moments and correlation in a pair within 4 standard errors."""
+    drawn = normals(3, np.arange(200), Purpose.WEIGHTS, 1000).ravel()
+    n = len(drawn)
+    assert stats.kstest(drawn, "norm").pvalue > 0.001
+    assert abs(drawn.mean()) < 4 / np.sqrt(n)
+    assert abs(drawn.var() - 1) < 4 * np.sqrt(2 / n)
+    assert abs((drawn**4).mean() - 3) < 4 * np.sqrt(96 / n)
+    first, second = drawn[0::2], drawn[1::2]
+    assert abs((first * second).mean()) < 4 / np.sqrt(n / 2)
+    assert abs((first**2 * second**2).mean() - 1) < 4 * np.sqrt(8 / (n / 2))
+
+
+def test_the_first_normals_do_not_depend_on_how_many_are_drawn():
+    np.testing.assert_array_equal(normals(5, [0, 1], Purpose.PASS, 9)[:, :4], normals(5, [0, 1], Purpose.PASS, 4))
 
 
 def test_shuffles_are_uniform():

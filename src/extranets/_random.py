@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     VALIDATION = 4
     PASS = 5
     ROWS = 6
+    WEIGHTS = 7
     RESAMPLE = 8
 
 
@@ -74,6 +75,20 @@ def uniforms(
 ) -> npt.NDArray[np.float64]:
     """Uniform numbers on [0, 1) with 24 bits each, exact in float32 and float64 alike. Shape as in :func:`words`."""
     return (words(seed, members, purpose, n, attempt=attempt, part=part) >> 8) / 2.0**24
+
+
+def normals(
+    seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0
+) -> npt.NDArray[np.float64]:
+    """Standard normal numbers by Box and Muller (1958): each pair of uniforms gives a pair. Shape as in :func:`words`.
+
+    The first uniform of a pair is taken from (0, 1], so that its logarithm is finite.
+    """
+    pairs = uniforms(seed, members, purpose, n + n % 2, attempt=attempt, part=part)
+    radius = np.sqrt(-2 * np.log(pairs[..., 0::2] + 2.0**-24))
+    angle = 2 * np.pi * pairs[..., 1::2]
+    drawn = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return drawn.reshape(pairs.shape)[..., :n]
 
 
 def shuffled(

@@ -1,8 +1,10 @@
 """Training and forward passes: the only doors to the networks' arithmetic.
 
 ``native`` is the compiled engine that estimators use; ``reference`` is the readable specification it is tested against.
+``variational`` trains Gaussian posteriors instead of points; ``reference_variational`` specifies it.
 """
 
+from extranets.engine import variational
 from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, random_words, train
 from extranets.engine.options import Options, Trained
 
@@ -16,4 +18,5 @@ __all__ = [
     "jacobian",
     "random_words",
     "train",
+    "variational",
 ]

@@ -20,17 +20,37 @@ def train(
     count_rows: Any,
     members: Any,
     widths: Any,
+    offsets: Any,
     options: Options,
     parameters: Any,
-    offsets: Any,
     loss_curve: Any,
     scalars: Any,
     integers: Any,
     n_threads: int,
     progress: Callable[[float], object] | None,
 ) -> None: ...
+def train_variational(
+    X: Any,
+    y: Any,
+    weight: Any,
+    counts: Any,
+    count_rows: Any,
+    members: Any,
+    widths: Any,
+    offsets: Any,
+    options: Options,
+    mean: Any,
+    std: Any,
+    noise_variance: Any,
+    prior_variance: Any,
+    loss_curve: Any,
+    outcomes: Any,
+    n_threads: int,
+    progress: Callable[[float], object] | None,
+) -> None: ...
 def gradient(X: Any, y: Any, weight: Any, widths: Any, parameters: Any, options: Options, out: Any) -> float: ...
 def random_words(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...
+def random_normals(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...
 def built_variants() -> list[str]: ...
 def usable_variants() -> list[str]: ...
 def use_variant(name: str) -> None: ...

@@ -67,6 +67,27 @@ def native_options(options: Options, seed: int) -> Any:
     return out
 
 
+def training_arrays(
+    members: Members,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None,
+    counts: npt.ArrayLike | None,
+    count_rows: npt.ArrayLike | None,
+) -> dict[str, Any]:
+    """What every kind of training reads, as the extension takes it."""
+    return {
+        "X": _float32(X),
+        "y": _as_columns(y),
+        "weight": None if sample_weight is None else _float32(sample_weight),
+        "counts": None if counts is None else _counts(counts),
+        "count_rows": None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
+        "members": np.ascontiguousarray(members.ids, dtype=np.uint32),
+        "widths": np.ascontiguousarray(members.widths, dtype=np.int32),
+        "offsets": members.offsets,
+    }
+
+
 def train(
     members: Members,
     X: npt.ArrayLike,
@@ -101,30 +122,26 @@ def train(
         If a member's loss was not finite in any of its allowed starts.
     """
     n, n_epochs = len(members), options.n_epochs
-    offsets = members.offsets
-    parameters = np.empty(offsets[-1], dtype=np.float32)
+    parameters = np.empty(members.offsets[-1], dtype=np.float32)
     loss_curve = np.empty((n, n_epochs), dtype=np.float32)
     scalars = np.empty((n, 3))
     integers = np.empty((n, 3), dtype=np.int32)
     _native.train(
-        X=_float32(X),
-        y=_as_columns(y),
-        weight=None if sample_weight is None else _float32(sample_weight),
+        **training_arrays(members, X, y, sample_weight, counts, count_rows),
         adversarial=None if adversarial is None else _steps(adversarial),
-        counts=None if counts is None else _counts(counts),
-        count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
-        members=np.ascontiguousarray(members.ids, dtype=np.uint32),
-        widths=np.ascontiguousarray(members.widths, dtype=np.int32),
         options=native_options(options, seed),
         parameters=parameters,
-        offsets=offsets,
         loss_curve=loss_curve,
         scalars=scalars,
         integers=integers,
         n_threads=n_threads,
         progress=progress,
     )
-    _raise_if_diverged(members, integers)
+    raise_if_diverged(
+        members,
+        integers[:, 2],
+        f"in any of {options.n_starts + options.max_restarts} starts. Lower learning_rate_init, or set max_grad_norm=1.0",
+    )
     return Trained(
         Ensemble(members, parameters),
         loss_curve,
@@ -137,13 +154,12 @@ def train(
     )
 
 
-def _raise_if_diverged(members: Members, integers: npt.NDArray[np.int32]) -> None:
-    diverged = np.flatnonzero(integers[:, 2] == _NOT_FINITE)
+def raise_if_diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> None:
+    diverged = np.flatnonzero(outcomes == _NOT_FINITE)
     if len(diverged):
         names = ", ".join(str(int(i)) for i in members.ids[diverged[:10]]) + (", ..." if len(diverged) > 10 else "")
         raise TrainingDiverged(
-            f"The loss of {len(diverged)} of {len(members)} networks (member {names}) was not finite in any of "
-            f"{int(integers[diverged[0], 1])} starts. Lower learning_rate_init, or set max_grad_norm=1.0.",
+            f"The loss of {len(diverged)} of {len(members)} networks (member {names}) was not finite {end_of_sentence}.",
             [int(i) for i in members.ids[diverged]],
         )
 

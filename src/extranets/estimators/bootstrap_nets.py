@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 
 from extranets import engine
@@ -155,6 +154,8 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     # -- out-of-bag rows, and the noise of every centre ----------------------------------------------------------------
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
+        from sklearn.metrics import r2_score  # slow to import
+
         resampled = fitted.ensemble[1:]
         in_bag = bootstrap_counts(fitted.recipe.seed, resampled.members.ids, len(sample.y)) > 0
         held, usable = out_of_bag(resampled, in_bag, sample, thread_count(self.n_jobs))

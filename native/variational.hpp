@@ -1,0 +1,158 @@
+// Variational inference with independent Gaussian weights (Graves 2011) for one member. Mirrors
+// engine/reference_variational.py, which has the formulas.
+#pragma once
+
+#include "adam.hpp"
+#include "learner.hpp"
+#include "normal.hpp"
+
+namespace EXTRANETS_VARIANT {
+
+constexpr float kInitialStd = 0.05f;  // INITIAL_STD and WARM_UP in engine/reference_variational.py
+constexpr double kWarmUp = 0.5;
+
+// Numbers that Adam moves, from zero.
+struct Learned {
+    int64_t n;
+    Buffer<float> value, first, second;
+    Adam adam;
+
+    Learned(int64_t size, const Options& options)
+        : n(size), value(n), first(n), second(n), adam(value.data, first.data, second.data, options) {
+        clear(value.data, n);
+        clear(first.data, n);
+        clear(second.data, n);
+    }
+    // An overflowed second moment freezes its number for ever without showing in the loss.
+    bool finite() const {
+        for (int64_t i = 0; i < n; ++i)
+            if (!is_finite(second.data[i])) return false;
+        return true;
+    }
+};
+
+// Padding has mean 0, log_std 0, sigma 0, draw 0 and present 0: then its gradients are zero too, and sums may run over the whole
+// block.
+struct VariationalTrainer : Learner {
+    VariationalTask& task;
+    Learned mean, log_std, log_noise;
+    Buffer<float> present;  // 1 for parameters, 0 for padding
+    Buffer<float> sigma, draw, weights;  // of this step: weights = mean + sigma * draw
+    Buffer<float> transposed, canonical_draw, d_log_noise;
+    double prior_variance = 1;
+
+    VariationalTrainer(const Data& d, const Options& o, VariationalTask& t, Control& c)
+        : Learner(d, o, t, c), task(t), mean(layout.size, o), log_std(layout.size, o), log_noise(padded(d.n_outputs), o),
+          present(layout.size), sigma(layout.size), draw(layout.size), weights(layout.size),
+          transposed(layout.transposed_size), canonical_draw(normals_room(layout.canonical_size)),
+          d_log_noise(padded(d.n_outputs)) {
+        clear(present.data, layout.size);
+        clear(draw.data, layout.size);
+        clear(transposed.data, layout.transposed_size);
+        clear(d_log_noise.data, log_noise.n);
+        initialise(layout, make_stream(o.seed, t.id, Purpose::init, 0, 0), mean.value.data);
+        const float start = std::log(kInitialStd);
+        for_canonical(layout, [&](int64_t at, int64_t) {
+            present.data[at] = 1.0f;
+            log_std.value.data[at] = start;
+        });
+        fit_prior();
+    }
+
+    void refresh_sigma() {
+        const float *from = log_std.value.data, *is = present.data;
+        float* to = sigma.data;
+        for (int64_t i = 0; i < layout.size; ++i) to[i] = is[i] * exp_of(from[i]);
+    }
+
+    void draw_weights(int64_t step_index) {
+        draw_normals(make_stream(options.seed, member.id, Purpose::weights, 0, uint32_t(step_index)), layout.canonical_size,
+                     canonical_draw.data);
+        for_canonical(layout, [&](int64_t to, int64_t from) { draw.data[to] = canonical_draw.data[from]; });
+        refresh_sigma();
+        for (int64_t i = 0; i < layout.size; i += kLanes)
+            store(weights.data + i, fma(load(sigma.data + i), load(draw.data + i), load(mean.value.data + i)));
+        for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, weights.data, l, transposed.data);
+    }
+
+    // Backward pass, with the complexity cost's part added to each gradient before Adam gets it.
+    void update_weights(int n, double complexity_weight) {
+        const double per_row = complexity_weight / double(train_rows.n);
+        const Vec share = splat(float(per_row)), pull = splat(float(per_row / prior_variance));
+        const auto sink = [&](int64_t at, Vec g, bool) {
+            const Vec s = load(sigma.data + at);
+            mean.adam.update(at, fma(load(mean.value.data + at), pull, g), false);
+            const Vec slope = mul(s, fma(g, load(draw.data + at), mul(s, pull)));
+            log_std.adam.update(at, subtract(slope, mul(load(present.data + at), share)), false);
+        };
+        for (int l = layout.n_layers - 1; l >= 0; --l) {
+            if (l > 0) backward_to(batch, weights.data, transposed.data, l, n, 1.0f);
+            layer_gradient(batch, l, n, sink);
+        }
+    }
+
+    double step(int n, int64_t step_index, int64_t n_steps) {
+        mean.adam.begin_step(options, step_index, n_steps);
+        log_std.adam.begin_step(options, step_index, n_steps);
+        log_noise.adam.begin_step(options, step_index, n_steps);
+        draw_weights(step_index);
+        forward(batch, weights.data, n, NoHook{});
+        const double loss = common_noise_nll(batch.output, targets(), n, 1.0f / float(n), log_noise.value.data,
+                                             batch.output_delta, d_log_noise.data);
+        const double warmth = double(step_index) / (kWarmUp * double(n_steps));
+        update_weights(n, warmth < 1.0 ? warmth : 1.0);
+        update_noise();
+        return loss;
+    }
+
+    // Put back at its limits after the step, so that it can leave them again.
+    void update_noise() {
+        for (int64_t at = 0; at < log_noise.n; at += kLanes)
+            log_noise.adam.update(at, load(d_log_noise.data + at), false);
+        for (int o = 0; o < data.n_outputs; ++o) log_noise.value.data[o] = clamp_log_variance(log_noise.value.data[o]);
+    }
+
+    // Sets the prior to its best variance and returns the complexity cost, KL(posterior || prior).
+    double fit_prior() {
+        refresh_sigma();
+        double squares = 0, logs = 0;
+        for (int64_t i = 0; i < layout.size; ++i) {
+            const double m = mean.value.data[i], s = sigma.data[i];
+            squares += m * m + s * s;
+            logs += double(log_std.value.data[i]);
+        }
+        const double n = double(layout.canonical_size), largest = std::exp(double(kLogVarianceLimit));
+        const double best = squares / n;
+        prior_variance = best > largest ? largest : (best < 1.0 / largest ? 1.0 / largest : best);
+        return 0.5 * (squares / prior_variance - n + n * std::log(prior_variance)) - logs;
+    }
+
+    Outcome run() {
+        const int64_t n_steps = options.n_epochs * steps_per_epoch();
+        for (int e = 0; e < options.n_epochs; ++e) {
+            const double nll = epoch(e, 0, [&](int n, int64_t step_index) { return step(n, step_index, n_steps); });
+            if (control.cancelled.load(std::memory_order_relaxed)) return Outcome::cancelled;
+            const double loss = nll + fit_prior() / double(train_rows.n);
+            if (!is_finite(loss)) return Outcome::not_finite;
+            task.loss_curve[e] = float(loss);
+            count_epochs(1);
+        }
+        return mean.finite() && log_std.finite() && log_noise.finite() ? Outcome::trained : Outcome::not_finite;
+    }
+
+    void hand_over() const {
+        unpack(layout, mean.value.data, task.mean);
+        unpack(layout, sigma.data, task.std);
+        for (int o = 0; o < data.n_outputs; ++o) task.noise_variance[o] = std::exp(log_noise.value.data[o]);
+        *task.prior_variance = float(prior_variance);
+    }
+};
+
+static void train_variational(const Data& data, const Options& options, VariationalTask& task, Control& control) {
+    const FlushDenormals flush;
+    VariationalTrainer trainer(data, options, task, control);
+    task.outcome = trainer.run();
+    if (task.outcome == Outcome::trained) trainer.hand_over();
+}
+
+}  // namespace EXTRANETS_VARIANT

@@ -1,0 +1,107 @@
+"""Gaussian posteriors of networks: trained by the compiled engine, drawn from in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+import extranets.engine._native as _native
+from extranets._random import Purpose, normals
+from extranets.engine.native import native_options, raise_if_diverged, training_arrays
+from extranets.engine.options import Options
+from extranets.networks import Ensemble, Floats, Members
+
+USED_OPTIONS = {"n_epochs", "batch_size", "learning_rate", "schedule", "beta1", "beta2", "epsilon"}
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Independent normal weights and biases of every member.
+
+    Shapes: ``mean`` and ``std`` as ``Ensemble.parameters``, ``noise_variance (m, n_outputs)``, ``prior_variance (m,)``,
+    ``loss_curve (m, n_epochs)``.
+    """
+
+    members: Members
+    mean: Floats
+    std: Floats
+    noise_variance: Floats
+    prior_variance: Floats
+    loss_curve: Floats
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+def _check(members: Members, options: Options) -> None:
+    if members.architecture.learns_noise:
+        raise ValueError("variational inference has one noise variance per output: n_heads must be n_outputs")
+    other = [f.name for f in fields(Options) if f.name not in USED_OPTIONS and getattr(options, f.name) != f.default]
+    if other:
+        raise ValueError(f"variational inference does not use the option {other[0]!r}; leave its default")
+
+
+def train(
+    members: Members,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    options: Options,
+    seed: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    counts: npt.NDArray[np.uint16] | None = None,
+    count_rows: npt.ArrayLike | None = None,
+    n_threads: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> Posterior:
+    """Variational inference for every member; ``reference_variational`` says what is minimised.
+
+    Parameters are those of :func:`extranets.engine.train`. A sample weight of 2 counts like the row twice, so weights
+    should be near 1 on average: their sum decides how much the data count against the prior.
+
+    Raises
+    ------
+    TrainingDiverged
+        If a member's loss was not finite.
+    ValueError
+        If an option is set that has no meaning here.
+    """
+    _check(members, options)
+    n, n_parameters = len(members), members.offsets[-1]
+    shapes = {
+        "mean": n_parameters,
+        "std": n_parameters,
+        "noise_variance": (n, members.architecture.n_outputs),
+        "prior_variance": n,
+        "loss_curve": (n, options.n_epochs),
+    }
+    out = {name: np.empty(shape, dtype=np.float32) for name, shape in shapes.items()}
+    outcomes = np.empty(n, dtype=np.int32)
+    _native.train_variational(
+        **training_arrays(members, X, y, sample_weight, counts, count_rows),
+        **out,
+        options=native_options(options, seed),
+        outcomes=outcomes,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    raise_if_diverged(members, outcomes, "under variational inference. Lower learning_rate_init")
+    return Posterior(members, **out)
+
+
+def sample(posterior: Posterior, member: int, n_samples: int, seed: int, first: int = 0) -> Ensemble:
+    """Networks drawn from the posterior of one member (an index, not an id): samples ``first`` to ``first + n_samples``.
+
+    Every sample has a stream of its own, so that drawing more keeps the earlier ones.
+    """
+    members = posterior.members
+    part = slice(*members.offsets[member : member + 2])
+    mean, std = posterior.mean[part], posterior.std[part]
+    ids = np.arange(first, first + n_samples, dtype=np.uint32)
+    draws = normals(seed, ids, Purpose.PASS, len(mean), part=int(members.ids[member]))
+    again = np.full(n_samples, member)
+    drawn = Members(members.architecture, ids, members.widths[again], members.masks[again])
+    return Ensemble(drawn, (mean + std * draws).astype(np.float32).ravel())
