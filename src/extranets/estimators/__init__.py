@@ -6,6 +6,7 @@ from extranets.estimators.delta_method import DeltaMethodRegressor
 from extranets.estimators.extra_nets import ExtraNetsRegressor
 from extranets.estimators.mc_dropout import MCDropoutRegressor
 from extranets.estimators.mean_variance import MeanVarianceRegressor
+from extranets.estimators.variational import VariationalRegressor
 
 __all__ = [
     "BootstrapNetsRegressor",
@@ -14,4 +15,5 @@ __all__ = [
     "ExtraNetsRegressor",
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
+    "VariationalRegressor",
 ]

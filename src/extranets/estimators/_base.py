@@ -11,15 +11,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from extranets import engine
 from extranets.estimators import _frames
 from extranets.estimators._conformal import Conformal
 from extranets.estimators._held_out import Moments, Sample, errors_on, noise_from_held_out
 from extranets.estimators._parameters import CommonParameters
-from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import Scaling, blocks
 from extranets.estimators._validation import check_levels, check_table, check_training_table
-from extranets.networks import Ensemble
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
@@ -39,7 +36,6 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     interval = "total"  # a parameter where there is a choice
     constructions: ClassVar[dict[str, Construction]] = {"total": total.variances}
 
-    ensemble_: Ensemble
     noise_variance_: float | Array | None
     calibration_: Array | None
     _x_scaling: Scaling
@@ -296,12 +292,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
 
     def _moments(self) -> Moments:
         """What makes the predictions."""
-        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+        raise NotImplementedError
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         """Shape: X ``(n, k)``, standardised -> ``(n_members, n, n_outputs)``, standardised."""
-        heads = engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
-        return heads[:, :, : self.ensemble_.members.architecture.n_outputs]
+        raise NotImplementedError
 
     def _parts(self, X: Any) -> tuple[Array, Array, Array]:
         """Mean in the target's units; spread and noise variance in standardised units.

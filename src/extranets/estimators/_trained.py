@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,14 @@ from extranets.uncertainty.components import Array
 from extranets.uncertainty.noise import training_variance
 
 
-@dataclass(eq=False, repr=False)
 class TrainedRegressor(TrainingParameters, NetsRegressor):
     """One or more networks, alike but for their streams, trained in one call together with those that leave folds out.
 
     What differs between estimators is in the small methods at the end.
     """
+
+    ensemble_: Ensemble
+    _fitted: Fitted
 
     # Parameters of some estimators, fixed in others.
     n_estimators = 1
@@ -204,6 +205,10 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
         """How these networks predict."""
         return engine.Moments(ensemble, n_threads=thread_count(self.n_jobs))
+
+    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+        heads = engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
+        return heads[:, :, : self.ensemble_.members.architecture.n_outputs]
 
     def _moments(self) -> Moments:
         return self._moments_of(self.ensemble_, self._fitted.recipe)

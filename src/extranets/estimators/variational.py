@@ -1,0 +1,111 @@
+"""Variational inference: one network whose weights are Gaussian distributions (Graves 2011)."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval
+
+from extranets import engine
+from extranets._random import draw_seed
+from extranets.engine import variational
+from extranets.estimators._base import NetsRegressor
+from extranets.estimators._held_out import Moments, Sample
+from extranets.estimators._parameters import ADAM_CONSTRAINTS, MOST_COUNT, AdamParameters, documented
+from extranets.estimators._progress import progress_line, thread_count
+from extranets.networks import Architecture, Ensemble, draw_members
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class VariationalRegressor(AdamParameters, NetsRegressor):
+    """A network with an independent Gaussian for every weight, found by variational inference.
+
+    Training minimises the expected squared error in units of the noise plus the complexity cost, the Kullback-Leibler
+    divergence of the weights' distribution from a Gaussian prior. The variance of the noise and that of the prior are learned
+    too. Predictions average networks whose weights are drawn from the distribution; their spread plus the noise is the
+    predictive variance.
+
+    Parameters
+    ----------
+    {hidden}
+    n_passes : int, default=100
+        Weight samples of a prediction. May be changed after fit.
+    {adam}
+    {common}
+
+    Attributes
+    ----------
+    posterior_ : extranets.engine.variational.Posterior
+        Means and standard deviations of the weights, in units of standardised data.
+    ensemble_ : Ensemble
+        The ``n_passes`` networks that are drawn for predictions.
+    noise_variance_ : float or array of shape (n_outputs,)
+        Variance of the noise in squared units of the target.
+    prior_variance_ : float
+        Variance of the weights' prior.
+    loss_curve_ : array of shape (1, max_iter)
+        Mean training loss per epoch.
+
+    References
+    ----------
+    Graves, A. (2011). Practical variational inference for neural networks. Advances in Neural Information Processing
+    Systems 24.
+
+    Examples
+    --------
+    >>> from extranets import VariationalRegressor
+    >>> from extranets.data import linear_process
+    >>> X_train, y_train, X_test, y_test = linear_process(500, random_state=0).split(400)
+    >>> model = VariationalRegressor(max_iter=100, random_state=0).fit(X_train, y_train)
+    >>> bool(model.score(X_test, y_test) > 0.9)
+    True
+    """
+
+    _: KW_ONLY
+    n_passes: int = 100
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ADAM_CONSTRAINTS,
+        "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+    }
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        return variational.sample(self.posterior_, 0, self.n_passes, self._seed)
+
+    def _learn(self, sample: Sample) -> dict[str, Any]:
+        n_outputs = sample.y.shape[1]
+        seed = draw_seed(self.random_state)
+        network = draw_members(Architecture(sample.X.shape[1], self._hidden(), n_outputs, n_outputs), 1.0, seed, [0])
+        with progress_line("Variational inference", self.verbose) as progress:
+            posterior = variational.train(
+                network,
+                sample.X,
+                sample.y,
+                self._options(len(sample.y)),
+                seed,
+                sample_weight=sample.weight_or_none,
+                n_threads=thread_count(self.n_jobs),
+                progress=progress,
+            )
+        return {
+            "posterior_": posterior,
+            "prior_variance_": float(posterior.prior_variance[0]),
+            "loss_curve_": posterior.loss_curve,
+            "n_iter_": posterior.loss_curve.shape[1],
+            "_seed": seed,
+            "_noise": posterior.noise_variance[0].astype(float),
+            "_factors": None,
+            "_learns_noise": False,
+        }
+
+    def _moments(self) -> Moments:
+        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+
+    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+        return engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
