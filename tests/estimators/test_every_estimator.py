@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from extranets.data import linear_process
+from extranets.estimators._parameters import SHARED_DOCS
 from extranets.metrics import interval_score_scorer
 
 # A tiny table may leave the delta method's J'J singular, and few resampled networks leave rows in every bag; both say so.
@@ -250,4 +251,4 @@ def test_documentation_is_complete(estimator):
     text = type(estimator).__doc__
     for name in estimator.get_params():
         assert f"{name} :" in text or f"{name}, " in text or f", {name}" in text, name
-    assert not any("{" + name + "}" in text for name in ("adam", "training", "common", "held_out", "fitted", "hidden"))
+    assert not any("{" + name + "}" in text for name in SHARED_DOCS)

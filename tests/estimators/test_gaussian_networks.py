@@ -78,7 +78,7 @@ def test_noise_that_changes_with_x_is_found(regressor):
 
 def test_warm_up_trains_the_mean_first(table):
     """With nothing but warm-up the variance stays where the last layer's start put it; the option reaches the engine."""
-    model = MeanVarianceRegressor(max_iter=40, warm_up=0.25, random_state=0).fit(*table[:2])
+    model = MeanVarianceRegressor(max_iter=40, warm_up=0.25, early_stopping=False, random_state=0).fit(*table[:2])
     assert model._fitted.recipe.options.warm_up_epochs == 10
     without = MeanVarianceRegressor(max_iter=40, warm_up=0.0, random_state=0).fit(*table[:2])
     assert without._fitted.recipe.options.warm_up_epochs == 0

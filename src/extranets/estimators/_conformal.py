@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
+from extranets.estimators._warnings import warn_user
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.conformal import conformal_interval, conformal_quantile
 
@@ -28,9 +28,8 @@ class Conformal:
         quantile = conformal_quantile(self.scores, levels)
         infinite = levels[np.isinf(quantile).reshape(-1, len(levels)).any(axis=0)]
         if len(infinite):
-            warnings.warn(
+            warn_user(
                 f"{len(self.scores)} rows are too few to promise a coverage of {infinite[0]:g}: the intervals are infinite. "
                 "Pass more rows to conformalize.",
-                stacklevel=4,
             )
         return conformal_interval(parts.mean, parts.std, quantile)

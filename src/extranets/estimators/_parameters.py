@@ -164,6 +164,8 @@ class GaussianParameters(TrainingParameters):
 
     _: KW_ONLY
     warm_up: float = 0.5
+    early_stopping: bool = True  # likelihood overfits by ever smaller variances
+    n_iter_no_change: int = 20
 
     loss = "gaussian_nll"
 
@@ -208,10 +210,7 @@ beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-7
     Adam's constants.
 """,
     "training": """
-alpha : float, default=0.0
-    Decoupled weight decay.
-max_grad_norm : float or None, default=None
-    Largest Euclidean norm of a mini-batch's gradient.
+{weights}
 early_stopping : bool, default=False
     Hold out ``validation_fraction`` of each network's rows, stop when the loss on them has not improved by ``tol`` for
     ``n_iter_no_change`` epochs, and restore the best weights.
@@ -219,6 +218,26 @@ validation_fraction : float in (0, 1), default=0.1
 n_iter_no_change : int, default=10
 tol : float, default=1e-4
     In units of the loss on standardised targets.
+{starts}
+""",
+    "gaussian_training": """
+{weights}
+early_stopping : bool, default=True
+    Hold out ``validation_fraction`` of each network's rows, stop when the likelihood of them has not improved by ``tol`` for
+    ``n_iter_no_change`` epochs, and restore the best weights. Without it long training makes variances far too small.
+validation_fraction : float in (0, 1), default=0.1
+n_iter_no_change : int, default=20
+tol : float, default=1e-4
+    In units of the loss on standardised targets.
+{starts}
+""",
+    "weights": """
+alpha : float, default=0.0
+    Decoupled weight decay.
+max_grad_norm : float or None, default=None
+    Largest Euclidean norm of a mini-batch's gradient.
+""",
+    "starts": """
 n_restarts : int, default=1
     Starts per network, of which the one with the smallest training loss is kept.
 max_restarts : int, default=5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from extranets.estimators._held_out import (
 )
 from extranets.estimators._parameters import TrainingParameters
 from extranets.estimators._progress import progress_line, thread_count
+from extranets.estimators._warnings import warn_user
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.noise import training_variance
@@ -133,12 +133,11 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         if len(final) == 0:
             raise ValueError("Every mask emptied a hidden layer; use a larger keep_prob or null_members='redraw'.")
         if trained.collapsed.any():
-            warnings.warn(
+            warn_user(
                 f"{int(trained.collapsed.sum())} of {len(trained.collapsed)} networks still had a training R^2 below "
                 f"collapse_r2={self.collapse_r2} after {self.max_restarts} restarts. If X does explain y, use wider layers "
                 "or a smaller learning_rate_init.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         fitted = Fitted(recipe, self._n_members(), final, restarts, curve)
         return fitted, trained.ensemble[n_final:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from types import ModuleType
@@ -19,6 +18,7 @@ from extranets.estimators._parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS,
 from extranets.estimators._progress import thread_count
 from extranets.estimators._resampling import JackknifePlus, bootstrap_counts, out_of_bag
 from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._warnings import warn_user
 from extranets.networks import Ensemble, Members
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.intervals import (
@@ -185,10 +185,9 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
                 "n_estimators or noise='train'."
             )
         if not usable.all():
-            warnings.warn(
+            warn_user(
                 f"{int((~usable).sum())} rows are in every network's sample and have no out-of-bag prediction; use a larger "
                 "n_estimators.",
-                stacklevel=6,
             )
 
     def _noises_by(self, variance: Callable[[ModuleType], Array]) -> dict[str, Array]:

@@ -40,7 +40,7 @@ class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):
         that raises the loss most (fast gradient sign). The method's authors use 0.01; 0 is off and twice as fast.
     {warm_up}
     {adam}
-    {training}
+    {gaussian_training}
     {warm_start}
     {common}
 

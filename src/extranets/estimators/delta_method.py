@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
@@ -23,6 +22,7 @@ from extranets.estimators._parameters import (
 )
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._warnings import warn_user
 from extranets.networks import Architecture, Ensemble
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.intervals import Construction, delta
@@ -159,12 +159,11 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         harmless = sum(architecture.hidden) + (n_out - 1) * (architecture.layer_sizes(architecture.hidden)[-1][0] + 1)
         n_weak = max(curvature.n_weak for curvature in curvatures) - harmless
         if n_weak > 0:
-            warnings.warn(
+            warn_user(
                 f"J'J is near singular: the training rows do not determine {n_weak} of "
                 f"{architecture.n_parameters(architecture.hidden)} directions in weight space, so the delta method's "
                 f"intervals rest on damping={max(c.damping for c in curvatures):.3g}. Use fewer units or more rows, or "
                 "another estimator.",
-                stacklevel=7,
             )
 
     def _moments(self) -> Moments:
