@@ -73,6 +73,20 @@ Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<I
     return {X.data(), y.data(), weight ? weight->data() : nullptr, int64_t(X.shape(0)), int(X.shape(1)), int(y.shape(1))};
 }
 
+// A member's row of `counts`, null where every row stands once.
+const uint16_t* counts_of(const std::optional<In<uint16_t, 2>>& counts, const std::optional<In<int32_t, 1>>& count_rows,
+                          size_t member, const Data& data, size_t n_members) {
+    if (!counts) return nullptr;
+    require(count_rows && count_rows->shape(0) == n_members && int64_t(counts->shape(1)) == data.n_rows,
+            "counts has the wrong shape");
+    const int row = count_rows->data()[member];
+    if (row < 0) return nullptr;
+    require(size_t(row) < counts->shape(0), "count_rows points outside counts");
+    const uint16_t* begin = counts->data() + int64_t(row) * data.n_rows;
+    require(std::any_of(begin, begin + data.n_rows, [](uint16_t count) { return count > 0; }), "a sample without rows");
+    return begin;
+}
+
 // Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
 void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<uint16_t, 2>> counts,
            std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members, In<int32_t, 2> widths, const Options& options,
@@ -87,17 +101,12 @@ void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, s
                 loss_curve.shape(1) == size_t(options.n_epochs),
             "one row per member is needed in every array");
     require(size_t(offsets.data()[n]) <= parameters.shape(0), "parameters is too small");
-    require(!counts || (count_rows && count_rows->shape(0) == n && counts->shape(1) == X.shape(0)), "counts has the wrong shape");
     const Kernels& kernels = active_kernels();
     std::vector<MemberTask> tasks(n);
     for (size_t i = 0; i < n; ++i) {
         tasks[i].id = members.data()[i];
         tasks[i].shape = shape_of(widths, i, data.n_inputs, n_heads);
-        const int row = counts ? count_rows->data()[i] : -1;
-        require(row < 0 || size_t(row) < counts->shape(0), "count_rows points outside counts");
-        tasks[i].counts = row < 0 ? nullptr : counts->data() + size_t(row) * X.shape(0);
-        const auto drawn = [&](uint16_t count) { return count > 0; };
-        require(row < 0 || std::any_of(tasks[i].counts, tasks[i].counts + X.shape(0), drawn), "a sample without rows");
+        tasks[i].counts = counts_of(counts, count_rows, i, data, n);
         tasks[i].parameters = parameters.data() + offsets.data()[i];
         tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
         require(kernels.parameter_count(tasks[i].shape) == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
@@ -204,6 +213,66 @@ struct Packed {
     }
 };
 
+// Shape of every posterior in `mean`, (n_members, n_weights), as in `variance`.
+Shape posterior_shape(const In<int32_t, 1>& hidden, size_t n_inputs, size_t n_members, size_t n_weights) {
+    const Shape shape = checked_shape(hidden.data(), hidden.shape(0), int(n_inputs), 1);
+    require(n_members >= 1 && size_t(active_kernels().parameter_count(shape)) == n_weights, "mean does not fit the network");
+    return shape;
+}
+
+// Updates mean, variance, noise and prior of every member.
+void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<uint16_t, 2>> counts,
+               std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members, In<int32_t, 1> targets, In<int32_t, 1> hidden,
+               int n_passes, uint64_t seed, Out<double, 2> mean, Out<double, 2> variance, Out<double, 2> noise,
+               Out<double, 2> prior, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight);
+    const size_t n = members.shape(0), n_weights = mean.shape(1);
+    const Shape shape = posterior_shape(hidden, X.shape(1), n, n_weights);
+    require(n_passes >= 1, "n_passes must be positive");
+    require(targets.shape(0) == n && mean.shape(0) == n && variance.shape(0) == n && variance.shape(1) == n_weights &&
+                noise.shape(0) == n && noise.shape(1) == 2 && prior.shape(0) == n && prior.shape(1) == 2,
+            "one row per member is needed in every array");
+    std::vector<PbpTask> tasks(n);
+    for (size_t i = 0; i < n; ++i) {
+        const int target = targets.data()[i];
+        require(target >= 0 && target < data.n_outputs, "targets points outside y");
+        tasks[i] = {members.data()[i], seed, n_passes, shape, target, counts_of(counts, count_rows, i, data, n),
+                    mean.data() + i * n_weights, variance.data() + i * n_weights, noise.data() + 2 * i, prior.data() + 2 * i};
+    }
+    Control control;
+    Watch watch{control, progress, std::max(1.0, double(n) * n_passes), nullptr};
+    {
+        const nb::gil_scoped_release release;
+        const Kernels& kernels = active_kernels();
+        run_parallel(
+            int64_t(n), n_threads,
+            [&](int64_t i) {
+                if (!control.cancelled) kernels.pbp_train(data, tasks[size_t(i)], control);
+            },
+            std::ref(watch));
+    }
+    if (watch.error) std::rethrow_exception(watch.error);
+}
+
+void pbp_moments(In<int32_t, 1> hidden, In<double, 2> weight_mean, In<double, 2> weight_variance, In<float, 2> X,
+                 Out<double, 2> mean, Out<double, 2> variance, int n_threads) {
+    const size_t n_members = weight_mean.shape(0), n_weights = weight_mean.shape(1), n = X.shape(0);
+    const Shape shape = posterior_shape(hidden, X.shape(1), n_members, n_weights);
+    require(weight_variance.shape(0) == n_members && weight_variance.shape(1) == n_weights && mean.shape(0) == n_members &&
+                variance.shape(0) == n_members && mean.shape(1) == n && variance.shape(1) == n,
+            "out has the wrong shape");
+    const Kernels& kernels = active_kernels();
+    constexpr int64_t kRange = 512;
+    const int64_t n_ranges = (int64_t(n) + kRange - 1) / kRange;
+    const nb::gil_scoped_release release;
+    run_parallel(int64_t(n_members) * n_ranges, n_threads, [&](int64_t i) {
+        const int64_t member = i / n_ranges, begin = i % n_ranges * kRange, end = std::min(int64_t(n), begin + kRange);
+        kernels.pbp_moments(shape, weight_mean.data() + member * int64_t(n_weights),
+                            weight_variance.data() + member * int64_t(n_weights), X.data(), begin, end,
+                            mean.data() + member * int64_t(n), variance.data() + member * int64_t(n));
+    });
+}
+
 double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, In<int32_t, 1> widths,
                 In<float, 1> parameters, const Options& options, Out<float, 1> out) {
     const Data data = data_of(X, y, weight);
@@ -250,6 +319,11 @@ NB_MODULE(_native, m) {
         .def("jacobian", &Packed::jacobian, "X"_a, "head"_a, "out"_a, "n_threads"_a);
     m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(), "members"_a, "widths"_a,
           "options"_a, "parameters"_a, "offsets"_a, "loss_curve"_a, "scalars"_a, "integers"_a, "n_threads"_a, "progress"_a.none());
+    m.def("pbp_train", &pbp_train, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(), "members"_a,
+          "targets"_a, "hidden"_a, "n_passes"_a, "seed"_a, "mean"_a, "variance"_a, "noise"_a, "prior"_a, "n_threads"_a,
+          "progress"_a.none());
+    m.def("pbp_moments", &pbp_moments, "hidden"_a, "weight_mean"_a, "weight_variance"_a, "X"_a, "mean"_a, "variance"_a,
+          "n_threads"_a);
     m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
     m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("built_variants", &built_variants);

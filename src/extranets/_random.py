@@ -75,6 +75,18 @@ def uniforms(
     return (words(seed, members, purpose, n, attempt=attempt, part=part) >> 8) / 2.0**24
 
 
+def normals(
+    seed: int, member: int, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0
+) -> npt.NDArray[np.float64]:
+    """``n`` standard normal numbers, two from every two words (Box and Muller, 1958).
+
+    The first number of a pair lies on (0, 1], because its logarithm is taken.
+    """
+    pairs = words(seed, member, purpose, n + n % 2, attempt=attempt, part=part).reshape(-1, 2) / 2.0**32
+    radius, angle = np.sqrt(-2 * np.log(pairs[:, 0] + 2.0**-32)), 2 * np.pi * pairs[:, 1]
+    return (radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])).ravel()[:n]
+
+
 def shuffled(
     rows: npt.NDArray[np.uint32], seed: int, member: int, purpose: Purpose, *, attempt: int = 0, part: int = 0
 ) -> npt.NDArray[np.uint32]:
