@@ -213,11 +213,18 @@ struct Packed {
     }
 };
 
-// Shape of every posterior in `mean`, (n_members, n_weights), as in `variance`.
-Shape posterior_shape(const In<int32_t, 1>& hidden, size_t n_inputs, size_t n_members, size_t n_weights) {
-    const Shape shape = checked_shape(hidden.data(), hidden.shape(0), int(n_inputs), 1);
-    require(n_members >= 1 && size_t(active_kernels().parameter_count(shape)) == n_weights, "mean does not fit the network");
+// The network that every member of a posterior with n_weights weights has.
+Shape posterior_shape(const In<int32_t, 1>& hidden, const In<float, 2>& X, size_t n_members, size_t n_weights) {
+    require(n_members >= 1, "a posterior needs a member");
+    const Shape shape = checked_shape(hidden.data(), hidden.shape(0), int(X.shape(1)), 1);
+    require(size_t(active_kernels().parameter_count(shape)) == n_weights, "X has the wrong number of columns for this posterior");
     return shape;
+}
+
+bool has_rows(const Data& data, const uint16_t* counts) {
+    for (int64_t i = 0; i < data.n_rows; ++i)
+        if ((!counts || counts[i] > 0) && (!data.weight || data.weight[i] > 0)) return true;
+    return false;
 }
 
 // Updates mean, variance, noise and prior of every member.
@@ -227,7 +234,7 @@ void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weigh
                Out<double, 2> prior, int n_threads, nb::object progress) {
     const Data data = data_of(X, y, weight);
     const size_t n = members.shape(0), n_weights = mean.shape(1);
-    const Shape shape = posterior_shape(hidden, X.shape(1), n, n_weights);
+    const Shape shape = posterior_shape(hidden, X, n, n_weights);
     require(n_passes >= 1, "n_passes must be positive");
     require(targets.shape(0) == n && mean.shape(0) == n && variance.shape(0) == n && variance.shape(1) == n_weights &&
                 noise.shape(0) == n && noise.shape(1) == 2 && prior.shape(0) == n && prior.shape(1) == 2,
@@ -238,6 +245,7 @@ void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weigh
         require(target >= 0 && target < data.n_outputs, "targets points outside y");
         tasks[i] = {members.data()[i], seed, n_passes, shape, target, counts_of(counts, count_rows, i, data, n),
                     mean.data() + i * n_weights, variance.data() + i * n_weights, noise.data() + 2 * i, prior.data() + 2 * i};
+        require(has_rows(data, tasks[i].counts), "a sample without rows");
     }
     Control control;
     Watch watch{control, progress, std::max(1.0, double(n) * n_passes), nullptr};
@@ -257,7 +265,7 @@ void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weigh
 void pbp_moments(In<int32_t, 1> hidden, In<double, 2> weight_mean, In<double, 2> weight_variance, In<float, 2> X,
                  Out<double, 2> mean, Out<double, 2> variance, int n_threads) {
     const size_t n_members = weight_mean.shape(0), n_weights = weight_mean.shape(1), n = X.shape(0);
-    const Shape shape = posterior_shape(hidden, X.shape(1), n_members, n_weights);
+    const Shape shape = posterior_shape(hidden, X, n_members, n_weights);
     require(weight_variance.shape(0) == n_members && weight_variance.shape(1) == n_weights && mean.shape(0) == n_members &&
                 variance.shape(0) == n_members && mean.shape(1) == n && variance.shape(1) == n,
             "out has the wrong shape");

@@ -12,6 +12,7 @@
 namespace EXTRANETS_VARIANT {
 
 constexpr double kSmallestVariance = 1e-100;
+constexpr double kSmallestShape = 6.0;  // of a gamma distribution: that of the start
 constexpr double kSmallestCavity = 1e-6;  // precision
 
 EXTRANETS_INLINE int padded_doubles(int n) { return (n + 7) / 8 * 8; }
@@ -20,8 +21,9 @@ struct Gamma {
     double a, b;
 };
 
-// The gamma distribution of a precision after an error with variance `variance + 1 / (weight * precision)`.
-static inline Gamma updated(Gamma g, double variance, double error, double weight) {
+// The gamma distribution of a precision after an error with variance `variance + 1 / (weight * precision)`. False where that
+// would be less certain than at the start, and so is left out.
+static inline bool update_gamma(const Gamma g, double variance, double error, double weight, Gamma& out) {
     const double rate = g.b / weight;
     const double middle = variance + rate / g.a;
     const double share = rate / g.a / middle;
@@ -33,7 +35,9 @@ static inline Gamma updated(Gamma g, double variance, double error, double weigh
     const double factor = 1.0 + (g.a + 1.0) * std::expm1(log_ratio);
     const Gamma next{g.a / factor,
                      g.b / (factor * std::sqrt(1.0 + first)) * std::exp(0.5 * squared * first / (1.0 + first))};
-    return next.a > 1.0 && next.b > 0.0 && is_finite(next.b) ? next : g;
+    const bool valid = next.a >= kSmallestShape && next.b > 0.0 && is_finite(next.b);
+    if (valid) out = next;
+    return valid;
 }
 
 // Means and variances of the same things.
@@ -280,9 +284,9 @@ struct PbpNetwork {
     }
 };
 
-// What the prior contributes to a weight's posterior and to the distribution of its precision, as natural parameters.
+// What the prior contributes to a weight's posterior and to the distribution of its precision.
 struct PriorFactor {
-    double precision, shift, a, b;
+    double precision, a, b;
 };
 
 struct PbpTrainer {
@@ -308,7 +312,7 @@ struct PbpTrainer {
           sample(most_rows(d, t)), order(most_rows(d, t)), noise{t.noise[0], t.noise[1]}, prior{t.prior[0], t.prior[1]} {
         network.read(task.mean, task.variance);
         const double precision = (prior.a - 1.0) / prior.b;
-        network.for_weights([&](const PbpLayer&, int64_t, int64_t at) { factors.data[at] = {precision, 0, 0, 0}; });
+        network.for_weights([&](const PbpLayer&, int64_t, int64_t at) { factors.data[at] = {precision, 0, 0}; });
         for (int64_t row = 0; row < data.n_rows; ++row)
             for (int k = times(row); k > 0; --k) sample.data[n_sample++] = uint32_t(row);
     }
@@ -320,21 +324,20 @@ struct PbpTrainer {
         const double error = double(data.y[row * data.n_outputs + task.target]) - mean;
         const double total = variance + noise.b / weight / (noise.a - 1.0);
         network.update(error / total, 0.5 * (error * error / total - 1.0) / total);
-        noise = updated(noise, variance, error, weight);
+        update_gamma(noise, variance, error, weight, noise);
     }
 
     // Expectation propagation: the old factor is replaced by the exact prior, and the moments of the result are kept.
     void refine(double& mean, double& variance, PriorFactor& factor) {
-        const double precision = 1.0 / variance - factor.precision, shift = mean / variance - factor.shift;
+        const double precision = 1.0 / variance - factor.precision, shift = mean / variance;
         const Gamma cavity{prior.a - factor.a, prior.b - factor.b};
         if (!(precision > kSmallestCavity && cavity.a > 1.0 && cavity.b > 0.0)) return;
-        const double v = 1.0 / precision, m = shift / precision;
-        const double total = v + cavity.b / (cavity.a - 1.0), by_mean = -m / total;
-        const double by_variance = 0.5 * (m * m / total - 1.0) / total;
-        mean = m + v * by_mean;
-        variance = v - v * v * (by_mean * by_mean - 2.0 * by_variance);
-        prior = updated(cavity, v, m, 1.0);
-        factor = {1.0 / variance - precision, mean / variance - shift, prior.a - cavity.a, prior.b - cavity.b};
+        factor.precision = (cavity.a - 1.0) / cavity.b;
+        variance = 1.0 / (precision + factor.precision);
+        mean = shift * variance;
+        if (!update_gamma(cavity, 1.0 / precision, shift / precision, 1.0, prior)) return;
+        factor.a = prior.a - cavity.a;
+        factor.b = prior.b - cavity.b;
     }
 
     void pass(int index) {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from extranets._random import Purpose, draw_seed, philox, shuffled, uniforms, words
+from extranets._random import Purpose, draw_seed, normals, philox, shuffled, uniforms, words
 from extranets.engine import _native
 
 # From the Random123 distribution's kat_vectors, philox4x32-10: counter, key, result.
@@ -52,6 +52,15 @@ def test_every_part_of_the_key_changes_the_stream():
 def test_members_do_not_depend_on_each_other():
     together = words(5, [0, 1, 2, 3], Purpose.MASK, 10)
     np.testing.assert_array_equal(together[2], words(5, 2, Purpose.MASK, 10))
+
+
+def test_normals_are_normal_and_independent():
+    """Kolmogorov-Smirnov on 200,000 numbers, and on the sums of the two of a pair; each fails with probability 0.001."""
+    drawn = normals(3, 7, Purpose.INIT, 200_000)
+    assert stats.kstest(drawn, "norm").pvalue > 0.001
+    assert stats.kstest((drawn[::2] + drawn[1::2]) / np.sqrt(2), "norm").pvalue > 0.001
+    np.testing.assert_array_equal(normals(3, 7, Purpose.INIT, 5), drawn[:5])
+    assert np.isfinite(drawn).all()
 
 
 def test_uniforms_are_uniform():

@@ -192,7 +192,7 @@ def gradients(posterior: Posterior, trace: Pass, by_mean: float, by_variance: fl
 # --- the update for one row -------------------------------------------------------------------------------------------
 
 
-def updated_gamma(gamma: Gamma, variance: float, error: float, weight: float = 1.0) -> Gamma:
+def updated_gamma(gamma: Gamma, variance: float, error: float, weight: float = 1.0) -> Gamma | None:
     """Gamma distribution of a precision after an error with variance ``variance + 1 / (weight * precision)``.
 
     The evidence Z(a) is a Gaussian density with the precision's part of the variance at its mean, b / (a - 1). With
@@ -201,8 +201,10 @@ def updated_gamma(gamma: Gamma, variance: float, error: float, weight: float = 1
         E[precision] = Z1 / Z * a / b,    E[precision^2] = Z2 / Z * a (a + 1) / b^2.
 
     That is solved for the new a and b in a form that keeps its digits when a is large: the ratios of evidences differ
-    from 1 by 1/a only, and their ratio by 1/a^2. A result without a mean variance (a <= 1) is left out; an outlier among
-    the first rows can lead there.
+    from 1 by 1/a only, and their ratio by 1/a^2.
+
+    None where the shape would fall below its start. A Gaussian evidence takes an outlier for a reason to know less, and a
+    few of them would leave nothing: without this limit small samples let the weights' variance grow without bounds.
     """
     a, b = gamma
     rate = b / weight
@@ -216,7 +218,7 @@ def updated_gamma(gamma: Gamma, variance: float, error: float, weight: float = 1
     factor = 1 + (a + 1) * _bounded(math.expm1, log_ratio)
     new_a = a / factor
     new_b = b / (factor * math.sqrt(1 + first)) * _bounded(math.exp, 0.5 * squared * first / (1 + first))
-    return (new_a, new_b) if new_a > 1 and 0 < new_b < math.inf else gamma
+    return (new_a, new_b) if new_a >= START[0] and 0 < new_b < math.inf else None
 
 
 def _bounded(function: Callable[[float], float], x: float) -> float:
@@ -225,7 +227,7 @@ def _bounded(function: Callable[[float], float], x: float) -> float:
 
 
 def update(posterior: Posterior, x: Array, y: float, weight: float = 1.0) -> None:
-    """Assumed density filtering with one row. A weight whose new moments are not valid keeps its old ones."""
+    """Assumed density filtering with one row. What would get invalid moments keeps its old ones."""
     trace = forward(posterior, x)
     a, b = posterior.noise
     _, by_mean, by_variance = log_evidence(y, trace.mean, trace.variance + b / weight / (a - 1))
@@ -236,7 +238,7 @@ def update(posterior: Posterior, x: Array, y: float, weight: float = 1.0) -> Non
         valid = (new_variance > SMALLEST_VARIANCE) & np.isfinite(new_variance) & np.isfinite(new_mean)
         np.copyto(mean, new_mean, where=valid)
         np.copyto(variance, new_variance, where=valid)
-    posterior.noise = updated_gamma(posterior.noise, trace.variance, y - trace.mean, weight)
+    posterior.noise = updated_gamma(posterior.noise, trace.variance, y - trace.mean, weight) or posterior.noise
 
 
 # --- the prior --------------------------------------------------------------------------------------------------------
@@ -246,39 +248,38 @@ def update(posterior: Posterior, x: Array, y: float, weight: float = 1.0) -> Non
 class Factors:
     """What the prior contributes to each weight's posterior and to the gamma distribution of the prior's precision.
 
-    Natural parameters: ``precision`` and ``shift`` (precision times mean) of the weight, ``a`` and ``b`` of the precision.
+    ``precision`` of the weight (its mean is zero), and what is added to ``a`` and ``b``.
     """
 
     precision: Array
-    shift: Array
     a: Array
     b: Array
 
 
 def first_factors(n: int, prior: Gamma = START) -> Factors:
-    return Factors(np.full(n, 1 / first_variance(prior)), np.zeros(n), np.zeros(n), np.zeros(n))
+    return Factors(np.full(n, 1 / first_variance(prior)), np.zeros(n), np.zeros(n))
 
 
 def refine_prior(posterior: Posterior, factors: Factors) -> None:
     """Expectation propagation for the prior, weight by weight in the order of storage.
 
     A weight's old factor is taken out of the posterior (the cavity), the exact prior is put in its place, and the moments
-    of the result are kept.
+    of the result are kept. The exact prior is a Gaussian with mean zero and the mean variance under the cavity's gamma
+    distribution, so that precisions add up.
     """
     for i in range(len(posterior.mean)):
         precision = float(1 / posterior.variance[i] - factors.precision[i])
-        shift = float(posterior.mean[i] / posterior.variance[i] - factors.shift[i])
         a, b = posterior.prior[0] - float(factors.a[i]), posterior.prior[1] - float(factors.b[i])
         if not (precision > 1 / LARGEST_CAVITY and a > 1 and b > 0):
             continue
-        variance, mean = 1 / precision, shift / precision
-        _, by_mean, by_variance = log_evidence(0.0, mean, variance + b / (a - 1))
-        posterior.mean[i] = mean + variance * by_mean
-        posterior.variance[i] = variance - variance**2 * (by_mean**2 - 2 * by_variance)
-        posterior.prior = updated_gamma((a, b), variance, mean)
-        factors.precision[i] = 1 / posterior.variance[i] - precision
-        factors.shift[i] = posterior.mean[i] / posterior.variance[i] - shift
-        factors.a[i], factors.b[i] = posterior.prior[0] - a, posterior.prior[1] - b
+        shift = float(posterior.mean[i] / posterior.variance[i])
+        factors.precision[i] = (a - 1) / b
+        posterior.variance[i] = 1 / (precision + factors.precision[i])
+        posterior.mean[i] = shift * posterior.variance[i]
+        refined = updated_gamma((a, b), 1 / precision, shift / precision)
+        if refined is not None:
+            posterior.prior = refined
+            factors.a[i], factors.b[i] = refined[0] - a, refined[1] - b
 
 
 # --- training and prediction ------------------------------------------------------------------------------------------
