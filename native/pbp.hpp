@@ -52,7 +52,7 @@ EXTRANETS_INLINE void update_weight(double& mean, double& variance, double by_me
     const double step = variance * by_mean;
     const double loss = variance * variance * (by_mean * by_mean - 2.0 * by_variance);
     const double m = mean + step, v = variance - loss;
-    const bool valid = (v > kSmallestVariance) & is_finite(v) & is_finite(m);
+    const bool valid = int(v > kSmallestVariance) & int(is_finite(v + m));  // not &&, which would branch
     mean += valid ? step : 0.0;
     variance -= valid ? loss : 0.0;
 }
