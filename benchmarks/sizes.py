@@ -11,6 +11,8 @@ from benchmarks.problem import Problem
 class Sizes:
     fit: Problem
     large: Problem
+    pbp: Problem
+    pbp_reference: Problem
     predict_rows: int
     predict_repeats: int
     repeats: int  # of short timings
@@ -30,6 +32,8 @@ class Sizes:
 FULL = Sizes(
     fit=Problem(),
     large=Problem(rows=463_715, inputs=90, units=100, members=4, epochs=12),
+    pbp=Problem(rows=10_000, members=1),
+    pbp_reference=Problem(rows=2_000, members=1, epochs=1),
     predict_rows=1_000_000,
     predict_repeats=5,
     repeats=7,
@@ -45,6 +49,8 @@ FULL = Sizes(
 QUICK = Sizes(
     fit=Problem(rows=100, members=4, epochs=2),
     large=replace(FULL.large, rows=1_000, members=2, epochs=6),
+    pbp=Problem(rows=200, members=1, epochs=2),
+    pbp_reference=Problem(rows=50, members=1, epochs=1),
     predict_rows=20_000,
     predict_repeats=1,
     repeats=1,

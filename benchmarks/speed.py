@@ -12,6 +12,7 @@ from rich.console import Console
 from benchmarks.first import first_fit
 from benchmarks.importing import imports
 from benchmarks.machine import describe
+from benchmarks.pbp import probabilistic
 from benchmarks.predicting import predict
 from benchmarks.report import Section, print_machine, print_section
 from benchmarks.sizes import FULL, QUICK, Sizes
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "scaling": scaling,
     "predict": predict,
     "import": imports,
+    "pbp": probabilistic,
 }
 FILE_WIDTH = 150
 QUIET_NOTE = (

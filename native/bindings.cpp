@@ -81,7 +81,21 @@ Data data_of(const In<float, 2>& X, const In<float, 2>& y, const std::optional<I
             int(y.shape(1))};
 }
 
-// What the two ways of training have in common: which networks, on which rows, and where their numbers go.
+// A member's row of `counts`, null where every row stands once.
+const uint16_t* counts_of(const std::optional<In<uint16_t, 2>>& counts, const std::optional<In<int32_t, 1>>& count_rows,
+                          size_t member, const Data& data, size_t n_members) {
+    if (!counts) return nullptr;
+    require(count_rows && count_rows->shape(0) == n_members && int64_t(counts->shape(1)) == data.n_rows,
+            "counts has the wrong shape");
+    const int row = count_rows->data()[member];
+    if (row < 0) return nullptr;
+    require(size_t(row) < counts->shape(0), "count_rows points outside counts");
+    const uint16_t* begin = counts->data() + int64_t(row) * data.n_rows;
+    require(std::any_of(begin, begin + data.n_rows, [](uint16_t count) { return count > 0; }), "a sample without rows");
+    return begin;
+}
+
+// What training by Adam and variational inference have in common: which networks, on which rows, and where their numbers go.
 struct Plan {
     In<uint32_t, 1> members;
     In<int32_t, 2> widths;
@@ -95,21 +109,14 @@ struct Plan {
         const Shape shape = shape_of(widths, i, data.n_inputs, n_heads);
         const int64_t n_parameters = active_kernels().parameter_count(shape);
         require(n_parameters == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
-        const int row = counts ? count_rows->data()[i] : -1;
-        if (row < 0) return {members.data()[i], shape, nullptr};
-        require(size_t(row) < counts->shape(0), "count_rows points outside counts");
-        const uint16_t* begin = counts->data() + size_t(row) * size_t(data.n_rows);
-        require(std::any_of(begin, begin + data.n_rows, [](uint16_t count) { return count > 0; }), "a sample without rows");
-        return {members.data()[i], shape, begin};
+        return {members.data()[i], shape, counts_of(counts, count_rows, i, data, size())};
     }
 
-    void check(const Data& data, const Options& options, const Out<float, 2>& loss_curve) const {
+    void check(const Options& options, const Out<float, 2>& loss_curve) const {
         check_options(options);
         require(widths.shape(0) == size() && offsets.shape(0) == size() + 1 && loss_curve.shape(0) == size() &&
                     loss_curve.shape(1) == size_t(options.n_epochs),
                 "one row per member is needed in every array");
-        require(!counts || (count_rows && count_rows->shape(0) == size() && int64_t(counts->shape(1)) == data.n_rows),
-                "counts has the wrong shape");
     }
 };
 
@@ -137,7 +144,7 @@ void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, s
            Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads, nb::object progress) {
     const Data data = data_of(X, y, weight, adversarial);
     const Plan plan{members, widths, offsets, counts, count_rows};
-    plan.check(data, options, loss_curve);
+    plan.check(options, loss_curve);
     require(!adversarial || options.batch_size < (1 << 30), "a batch of adversarial training must have fewer than 2^30 rows");
     const size_t n = plan.size();
     require(scalars.shape(0) == n && scalars.shape(1) == 3 && integers.shape(0) == n && integers.shape(1) == 3,
@@ -170,7 +177,7 @@ void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1
                        Out<float, 2> loss_curve, Out<int32_t, 1> outcomes, int n_threads, nb::object progress) {
     const Data data = data_of(X, y, weight);
     const Plan plan{members, widths, offsets, counts, count_rows};
-    plan.check(data, options, loss_curve);
+    plan.check(options, loss_curve);
     const size_t n = plan.size(), n_parameters = size_t(offsets.data()[n]);
     require(noise_variance.shape(0) == n && int(noise_variance.shape(1)) == data.n_outputs && prior_variance.shape(0) == n &&
                 outcomes.shape(0) == n,
@@ -280,6 +287,64 @@ struct Packed {
     }
 };
 
+// The network that every member of a posterior with n_weights weights has.
+Shape posterior_shape(const In<int32_t, 1>& hidden, const In<float, 2>& X, size_t n_members, size_t n_weights) {
+    require(n_members >= 1, "a posterior needs a member");
+    const Shape shape = checked_shape(hidden.data(), hidden.shape(0), int(X.shape(1)), 1);
+    require(size_t(active_kernels().parameter_count(shape)) == n_weights, "X has the wrong number of columns for this posterior");
+    return shape;
+}
+
+bool has_rows(const Data& data, const uint16_t* counts) {
+    for (int64_t i = 0; i < data.n_rows; ++i)
+        if ((!counts || counts[i] > 0) && (!data.weight || data.weight[i] > 0)) return true;
+    return false;
+}
+
+// Updates mean, variance, noise and prior of every member.
+void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<uint16_t, 2>> counts,
+               std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members, In<int32_t, 1> targets, In<int32_t, 1> hidden,
+               int n_passes, uint64_t seed, Out<double, 2> mean, Out<double, 2> variance, Out<double, 2> noise,
+               Out<double, 2> prior, int n_threads, nb::object progress) {
+    const Data data = data_of(X, y, weight);
+    const size_t n = members.shape(0), n_weights = mean.shape(1);
+    const Shape shape = posterior_shape(hidden, X, n, n_weights);
+    require(n_passes >= 1, "n_passes must be positive");
+    require(targets.shape(0) == n && mean.shape(0) == n && variance.shape(0) == n && variance.shape(1) == n_weights &&
+                noise.shape(0) == n && noise.shape(1) == 2 && prior.shape(0) == n && prior.shape(1) == 2,
+            "one row per member is needed in every array");
+    std::vector<PbpTask> tasks(n);
+    for (size_t i = 0; i < n; ++i) {
+        const int target = targets.data()[i];
+        require(target >= 0 && target < data.n_outputs, "targets points outside y");
+        tasks[i] = {{members.data()[i], shape, counts_of(counts, count_rows, i, data, n)}, seed, n_passes, target,
+                    mean.data() + i * n_weights, variance.data() + i * n_weights, noise.data() + 2 * i, prior.data() + 2 * i};
+        require(has_rows(data, tasks[i].counts), "a sample without rows");
+    }
+    const Kernels& kernels = active_kernels();
+    run_members(n, n_passes, n_threads, progress,
+                [&](size_t i, Control& control) { kernels.pbp_train(data, tasks[i], control); });
+}
+
+void pbp_moments(In<int32_t, 1> hidden, In<double, 2> weight_mean, In<double, 2> weight_variance, In<float, 2> X,
+                 Out<double, 2> mean, Out<double, 2> variance, int n_threads) {
+    const size_t n_members = weight_mean.shape(0), n_weights = weight_mean.shape(1), n = X.shape(0);
+    const Shape shape = posterior_shape(hidden, X, n_members, n_weights);
+    require(weight_variance.shape(0) == n_members && weight_variance.shape(1) == n_weights && mean.shape(0) == n_members &&
+                variance.shape(0) == n_members && mean.shape(1) == n && variance.shape(1) == n,
+            "out has the wrong shape");
+    const Kernels& kernels = active_kernels();
+    constexpr int64_t kRange = 512;
+    const int64_t n_ranges = (int64_t(n) + kRange - 1) / kRange;
+    const nb::gil_scoped_release release;
+    run_parallel(int64_t(n_members) * n_ranges, n_threads, [&](int64_t i) {
+        const int64_t member = i / n_ranges, begin = i % n_ranges * kRange, end = std::min(int64_t(n), begin + kRange);
+        kernels.pbp_moments(shape, weight_mean.data() + member * int64_t(n_weights),
+                            weight_variance.data() + member * int64_t(n_weights), X.data(), begin, end,
+                            mean.data() + member * int64_t(n), variance.data() + member * int64_t(n));
+    });
+}
+
 double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, In<int32_t, 1> widths,
                 In<float, 1> parameters, const Options& options, Out<float, 1> out) {
     const Data data = data_of(X, y, weight);
@@ -336,6 +401,11 @@ NB_MODULE(_native, m) {
     m.def("train_variational", &train_variational, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
           "members"_a, "widths"_a, "offsets"_a, "options"_a, "mean"_a, "std"_a, "noise_variance"_a, "prior_variance"_a,
           "loss_curve"_a, "outcomes"_a, "n_threads"_a, "progress"_a.none());
+    m.def("pbp_train", &pbp_train, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(), "members"_a,
+          "targets"_a, "hidden"_a, "n_passes"_a, "seed"_a, "mean"_a, "variance"_a, "noise"_a, "prior"_a, "n_threads"_a,
+          "progress"_a.none());
+    m.def("pbp_moments", &pbp_moments, "hidden"_a, "weight_mean"_a, "weight_variance"_a, "X"_a, "mean"_a, "variance"_a,
+          "n_threads"_a);
     m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
     m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("random_normals", &random_normals, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);

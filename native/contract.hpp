@@ -90,6 +90,17 @@ struct Control {
     std::atomic<int64_t> epochs_done{0};
 };
 
+// One posterior of probabilistic back-propagation, which training updates in place. `shape` has one head.
+struct PbpTask : Member {
+    uint64_t seed;
+    int n_passes;
+    int target;  // column of y
+    double* mean;  // of every weight, canonical layout
+    double* variance;
+    double* noise;  // shape and rate of the gamma distribution of the precision of the noise
+    double* prior;  // of the weights
+};
+
 // A trained ensemble as the forward pass reads it. A pass is one member's forward pass; with `pass_ids` given there may be
 // more passes than members (pass p uses member p mod n_members), each thinned by dropout from its own stream: the inputs
 // first, then the hidden layers; a part whose keep is 1 takes nothing from the stream.
@@ -129,5 +140,9 @@ struct Kernels {
                          uint32_t* out);
     void (*random_normals)(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
                            float* out);
+    void (*pbp_train)(const Data&, const PbpTask&, Control&);
+    // Mean and variance of the output for rows [begin, end), from the moments of the weights.
+    void (*pbp_moments)(const Shape&, const double* weight_mean, const double* weight_variance, const float* X, int64_t begin,
+                        int64_t end, double* mean, double* variance);
     double (*fma_peak)(double seconds);  // measured flop/s of one thread
 };

@@ -4,6 +4,7 @@
 // Nothing from the C++ standard library that could leave a shared inline function behind may be used in here: the linker
 // keeps one copy of such a function for all variants, and it might be the one with instructions that this machine lacks.
 #include "member.hpp"
+#include "pbp.hpp"
 #include "predict.hpp"
 #include "variational.hpp"
 
@@ -47,6 +48,6 @@ static double fma_peak(double seconds) {
 extern const Kernels kernels;
 const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, train_member, train_variational, packed_floats,
                       pack_ensemble, forward_rows, moment_rows, jacobian_rows, batch_gradient,
-                      random_words, random_normals, fma_peak};
+                      random_words, random_normals, pbp_train, pbp_moments, fma_peak};
 
 }  // namespace EXTRANETS_VARIANT

@@ -74,7 +74,9 @@ def test_two_outputs_have_their_own_leverage():
 
 def test_more_weights_than_rows_are_warned_of():
     X, y = nonlinear_process(100, random_state=0).split(60)[:2]
-    with pytest.warns(UserWarning, match=r"near singular: the training rows do not determine \d+ of 351 directions") as caught:
+    with pytest.warns(
+        UserWarning, match=r"near singular: the training rows do not determine \d+ of 351 directions"
+    ) as caught:
         model = DeltaMethodRegressor((50,), random_state=0).fit(X, y)
     assert caught[0].filename == __file__  # the user's line, not one of ours
     assert np.isfinite(model.predict_var(X)).all() and model.damping_[0] > 0

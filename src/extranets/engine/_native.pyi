@@ -48,6 +48,27 @@ def train_variational(
     n_threads: int,
     progress: Callable[[float], object] | None,
 ) -> None: ...
+def pbp_train(
+    X: Any,
+    y: Any,
+    weight: Any,
+    counts: Any,
+    count_rows: Any,
+    members: Any,
+    targets: Any,
+    hidden: Any,
+    n_passes: int,
+    seed: int,
+    mean: Any,
+    variance: Any,
+    noise: Any,
+    prior: Any,
+    n_threads: int,
+    progress: Callable[[float], object] | None,
+) -> None: ...
+def pbp_moments(
+    hidden: Any, weight_mean: Any, weight_variance: Any, X: Any, mean: Any, variance: Any, n_threads: int
+) -> None: ...
 def gradient(X: Any, y: Any, weight: Any, widths: Any, parameters: Any, options: Options, out: Any) -> float: ...
 def random_words(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...
 def random_normals(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...

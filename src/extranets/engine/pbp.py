@@ -1,0 +1,167 @@
+"""Probabilistic back-propagation: a Gaussian posterior for every weight of a network with one output.
+
+``reference_pbp`` says what is computed. Members are independent: each has its own streams, its own column of the targets
+and its own sample of the rows. The extension checks shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+import extranets.engine._native as _native
+from extranets._random import Purpose, normals
+from extranets.engine.native import _as_columns, _counts, _float32
+from extranets.engine.reference_pbp import START, first_means, first_variance
+from extranets.networks import Architecture, Ensemble, draw_members
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posteriors of some members that share an architecture.
+
+    Shapes: ``mean`` and ``variance`` of the weights ``(n_members, n_weights)``, in the order of
+    :class:`~extranets.networks.Ensemble`; ``noise`` and ``prior`` ``(n_members, 2)``: shape a and rate b of the gamma
+    distributions of the precision of the noise and of the weights.
+    """
+
+    architecture: Architecture
+    mean: Array
+    variance: Array
+    noise: Array
+    prior: Array
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    @property
+    def noise_variance(self) -> Array:
+        """Expected variance of the noise, ``(n_members,)``."""
+        return self.noise[:, 1] / (self.noise[:, 0] - 1)
+
+
+def start(architecture: Architecture, ids: npt.ArrayLike, seed: int) -> Posterior:
+    """What training begins with: random means, and the gamma distributions' start for standardised targets."""
+    means = [first_means(architecture, seed, int(member)) for member in np.asarray(ids)]
+    n = (len(means), architecture.n_parameters(architecture.hidden))
+    gammas = np.tile(START, (len(means), 1))
+    return Posterior(architecture, np.reshape(means, n), np.full(n, first_variance()), gammas, gammas.copy())
+
+
+def train(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    hidden: tuple[int, ...],
+    *,
+    ids: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    n_passes: int = 40,
+    seed: int,
+    sample_weight: npt.ArrayLike | None = None,
+    counts: npt.ArrayLike | None = None,
+    count_rows: npt.ArrayLike | None = None,
+    n_threads: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> Posterior:
+    """Train every member; the result does not depend on ``n_threads`` or on which other members are there.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_inputs)
+        Standardised inputs.
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
+        Standardised targets.
+    hidden : tuple of int
+        Units of each hidden layer; empty for a linear model.
+    ids : array of shape (n_members,)
+        The members' streams.
+    targets : array of shape (n_members,)
+        The column of ``y`` that a member learns.
+    n_passes : int, default=40
+        How often all rows are seen.
+    sample_weight : array of shape (n_rows,), optional
+        Row i has noise variance ``sigma^2 / sample_weight[i]``; a row with weight 0 is left out.
+    counts : array of shape (n_samples_drawn, n_rows), optional
+        How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
+    count_rows : array of shape (n_members,), optional
+        Which row of ``counts`` a member trains on; -1 means every row once.
+    progress : callable, optional
+        Called on the calling thread about twenty times a second with the share of the work that is done.
+    """
+    X, y = _float32(X), _as_columns(y)
+    _check_finite(X=X, y=y)
+    ids = np.ascontiguousarray(ids, dtype=np.uint32)
+    posterior = start(Architecture(X.shape[1], tuple(hidden), 1, 1), ids, seed)
+    _native.pbp_train(
+        X=X,
+        y=y,
+        weight=None if sample_weight is None else _weights(sample_weight),
+        counts=None if counts is None else _counts(counts),
+        count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
+        members=ids,
+        targets=np.ascontiguousarray(targets, dtype=np.int32),
+        hidden=_hidden(posterior),
+        n_passes=n_passes,
+        seed=seed,
+        mean=posterior.mean,
+        variance=posterior.variance,
+        noise=posterior.noise,
+        prior=posterior.prior,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return posterior
+
+
+def moments(posterior: Posterior, X: npt.ArrayLike, *, n_threads: int = 1) -> tuple[Array, Array]:
+    """Mean and variance of every member's output, without noise.
+
+    Shape: X ``(n, n_inputs)`` -> two arrays ``(n_members, n)``.
+    """
+    X = _float32(X)
+    mean, variance = np.empty((len(posterior), len(X))), np.empty((len(posterior), len(X)))
+    _native.pbp_moments(
+        hidden=_hidden(posterior),
+        weight_mean=np.ascontiguousarray(posterior.mean),
+        weight_variance=np.ascontiguousarray(posterior.variance),
+        X=X,
+        mean=mean,
+        variance=variance,
+        n_threads=n_threads,
+    )
+    return mean, variance
+
+
+def sample(posterior: Posterior, member: int, n_samples: int, seed: int) -> Ensemble:
+    """Networks drawn from the posterior of one member (an index). Drawing more keeps the earlier ones."""
+    architecture = posterior.architecture
+    sizes = architecture.layer_sizes(architecture.hidden)
+    # The ensemble's layers have no factor 1 / sqrt(inputs + 1); it goes into the weights.
+    factor = np.concatenate([np.full((n_in + 1) * n_out, 1 / np.sqrt(n_in + 1)) for n_in, n_out in sizes])
+    ids = np.arange(n_samples, dtype=np.uint32)
+    draws = normals(seed, ids, Purpose.PASS, len(factor), part=member)
+    weights = (posterior.mean[member] + np.sqrt(posterior.variance[member]) * draws) * factor
+    return Ensemble(draw_members(architecture, 1.0, seed, ids), weights.astype(np.float32).ravel())
+
+
+def _hidden(posterior: Posterior) -> npt.NDArray[np.int32]:
+    return np.array(posterior.architecture.hidden, dtype=np.int32)
+
+
+def _check_finite(**arrays: npt.NDArray[np.float32]) -> None:
+    """A row with NaN would be left out of every update without a word."""
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite")
+
+
+def _weights(sample_weight: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    weights = _float32(sample_weight)
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and (weights > 0).any()):
+        raise ValueError("sample_weight must be finite and not negative, and not zero for every row")
+    return weights
