@@ -8,6 +8,7 @@ from extranets.estimators import (
     ExtraNetsRegressor,
     MCDropoutRegressor,
     MeanVarianceRegressor,
+    PBPRegressor,
     VariationalRegressor,
 )
 
@@ -20,6 +21,7 @@ __all__ = [
     "ExtraNetsRegressor",
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
+    "PBPRegressor",
     "VariationalRegressor",
     "build_info",
 ]

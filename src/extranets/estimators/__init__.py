@@ -6,6 +6,7 @@ from extranets.estimators.delta_method import DeltaMethodRegressor
 from extranets.estimators.extra_nets import ExtraNetsRegressor
 from extranets.estimators.mc_dropout import MCDropoutRegressor
 from extranets.estimators.mean_variance import MeanVarianceRegressor
+from extranets.estimators.pbp import PBPRegressor
 from extranets.estimators.variational import VariationalRegressor
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "ExtraNetsRegressor",
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
+    "PBPRegressor",
     "VariationalRegressor",
 ]

@@ -1,0 +1,192 @@
+"""Every method of the paper on the UCI splits, beside the published figures, as printed in docs/methods.md.
+
+    python -m benchmarks.methods                                  all methods, nine data sets, all splits
+    python -m benchmarks.methods --method PBP --dataset boston    some of it
+    python -m benchmarks.methods --json methods.json              also keep every split's figures
+
+The data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded. Test rows are used for the figures only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from benchmarks.published import LOG_LIKELIHOOD, RMSE, SETS, rounding
+from extranets import (
+    BootstrapNetsRegressor,
+    DeepEnsembleRegressor,
+    DeltaMethodRegressor,
+    ExtraNetsRegressor,
+    MCDropoutRegressor,
+    MeanVarianceRegressor,
+    PBPRegressor,
+    VariationalRegressor,
+)
+from extranets.data import uci
+from extranets.metrics import coverage, gaussian_log_likelihood, interval_score, log_likelihood_scorer, rmse
+
+# Published settings: one hidden layer of 50 units (100 for protein), two for "two layers"; 40 passes for PBP; 40 epochs for deep
+# ensembles, whose authors leave open which of adversarial training and which start of the variance they used, so both are
+# chosen by cross-validation on training rows; 400 epochs for MC dropout, with the dropout rate chosen on training rows as its
+# authors did. Methods without a published figure have our defaults.
+DROPOUT = MCDropoutRegressor(keep_prob="auto", max_iter=400, n_folds=3, n_passes=1000)
+DEEP_ENSEMBLE = GridSearchCV(
+    DeepEnsembleRegressor(max_iter=40, early_stopping=False),
+    {"adversarial_epsilon": [0.0, 0.01], "warm_up": [0.0, 0.5]},
+    scoring=log_likelihood_scorer(),
+    cv=3,
+)
+METHODS: dict[str, Any] = {
+    "VI": VariationalRegressor(),
+    "PBP": PBPRegressor(),
+    "MC dropout": DROPOUT,
+    "MC dropout, two layers": DROPOUT,
+    "Deep ensemble": DEEP_ENSEMBLE,
+    "Mean-variance": MeanVarianceRegressor(),
+    "Bootstrap": BootstrapNetsRegressor(),
+    "Delta method": DeltaMethodRegressor(),
+    "Extra-nets": ExtraNetsRegressor(),
+}
+COMPARED_WITH = {name: [name] for name in RMSE} | {"MC dropout": ["MC dropout", "MC dropout, tuned"]}
+
+
+class Figures(NamedTuple):
+    """Of one split."""
+
+    rmse: float
+    log_likelihood: float
+    coverage: float  # of 90 % intervals
+    interval_score: float
+    seconds: float
+
+
+def units(method: str, dataset: str) -> tuple[int, ...]:
+    width = 100 if dataset == "protein" else 50
+    if method == "Delta method":
+        return (10,)
+    return (width, width) if "two layers" in method else (width,)
+
+
+def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Figures:
+    table = uci.load(dataset, data_dir)
+    train, test = list(uci.DATASETS[dataset].splits())[split]
+    model = clone(METHODS[method])
+    network = model.estimator if isinstance(model, GridSearchCV) else model
+    network.set_params(hidden_layer_sizes=units(method, dataset), random_state=split, n_jobs=1)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="J'J is near singular")
+        model.fit(table.X[train], table.y[train])
+    seconds = time.perf_counter() - begin
+    model = getattr(model, "best_estimator_", model)
+    X, y = table.X[test], table.y[test]
+    mean, std = model.predict(X, return_std=True)
+    lower, upper = model.predict_interval(X, 0.9).T
+    mixture = isinstance(model, MCDropoutRegressor)  # as its authors compute it
+    likelihood = model.log_likelihood(X, y) if mixture else gaussian_log_likelihood(y, mean, std)
+    return Figures(rmse(y, mean), likelihood, coverage(y, lower, upper), interval_score(y, lower, upper, 0.9), seconds)
+
+
+def run(
+    methods: list[str], datasets: list[str], n_splits: int | None, data_dir: str | None, jobs: int
+) -> dict[str, Any]:
+    """Figures by method and data set, shape (n_splits, n_figures)."""
+    work = [
+        (method, dataset, split)
+        for method in methods
+        for dataset in datasets
+        for split in range(min(uci.DATASETS[dataset].n_splits, n_splits or 1000))
+    ]
+    found: dict[str, Any] = {method: {dataset: [] for dataset in datasets} for method in methods}
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("splits", total=len(work))
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+        results = parallel(joblib.delayed(run_split)(*item, data_dir) for item in work)
+        for (method, dataset, _), figures in zip(work, results, strict=True):
+            found[method][dataset].append(figures)
+            progress.update(task, advance=1, description=f"{method}, {dataset}")
+    return found
+
+
+def standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def verdict(values: np.ndarray, printed: str, larger_is_better: bool) -> str:
+    """How the mean over the splits compares with a printed figure, in standard errors of ours, less the rounding of theirs."""
+    difference = (values.mean() - float(printed)) * (1 if larger_is_better else -1)
+    error = standard_error(values)
+    if difference > 0:
+        return "better"
+    return "agrees" if -difference <= 2 * error + rounding(printed) else f"worse by {-difference / error:.1f} s.e."
+
+
+def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str, str]], larger: bool) -> list[str]:
+    lines = []
+    for method, sets in found.items():
+        for source in COMPARED_WITH.get(method, []):
+            if source not in published:
+                continue
+            name = method if source == method else f"{method}, against {source.partition(', ')[2]}"
+            cells = []
+            for dataset, splits in sets.items():
+                values = np.array(splits)[:, index]
+                printed = published[source][dataset]
+                digits = max(3, len(printed.partition(".")[2]) + 1)
+                cell = f"{values.mean():.{digits}f} ± {standard_error(values):.{digits}f} ({printed}: {verdict(values, printed, larger)})"
+                cells.append(cell)
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def summary(found: dict[str, Any]) -> list[str]:
+    """RMSE / log-likelihood / coverage of 90 % intervals / interval score / seconds of a fit."""
+    lines = []
+    for method, sets in found.items():
+        cells = []
+        for splits in sets.values():
+            mean = np.array(splits).mean(axis=0)
+            cells.append(f"{mean[0]:.4g} / {mean[1]:.2f} / {mean[2]:.3f} / {mean[3]:.4g} / {mean[4]:.2g} s")
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def table(title: str, datasets: list[str], lines: list[str]) -> str:
+    head = ["", f"### {title}", "", f"| | {' | '.join(datasets)} |", "|---" * (len(datasets) + 1) + "|"]
+    return "\n".join([*head, *lines])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", action="append", choices=METHODS, help="only this method (may be repeated)")
+    parser.add_argument("--dataset", action="append", choices=SETS, help="only this data set (may be repeated)")
+    parser.add_argument("--splits", type=int, help="only the first so many splits")
+    parser.add_argument("--data-dir", help="folder with the data sets; EXTRANETS_DATA by default")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
+    parser.add_argument("--json", help="write every split's figures to this file")
+    options = parser.parse_args()
+    methods, datasets = options.method or list(METHODS), options.dataset or list(SETS)
+    found = run(methods, datasets, options.splits, options.data_dir, options.jobs)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(found, file)
+    print(table("RMSE (published: verdict)", datasets, comparison(found, 0, RMSE, larger=False)))
+    print(table("Log-likelihood (published: verdict)", datasets, comparison(found, 1, LOG_LIKELIHOOD, larger=True)))
+    print(
+        table("RMSE / log-likelihood / coverage at 90 % / interval score / seconds of a fit", datasets, summary(found))
+    )
+
+
+if __name__ == "__main__":
+    main()
