@@ -13,6 +13,8 @@ class Sizes:
     large: Problem
     pbp: Problem
     pbp_reference: Problem
+    dropout: Problem
+    dropout_passes: int
     predict_rows: int
     predict_repeats: int
     repeats: int  # of short timings
@@ -34,6 +36,8 @@ FULL = Sizes(
     large=Problem(rows=463_715, inputs=90, units=100, members=4, epochs=12),
     pbp=Problem(rows=10_000, members=1),
     pbp_reference=Problem(rows=2_000, members=1, epochs=1),
+    dropout=Problem(rows=1_000, members=1),
+    dropout_passes=10_000,
     predict_rows=1_000_000,
     predict_repeats=5,
     repeats=7,
@@ -51,6 +55,8 @@ QUICK = Sizes(
     large=replace(FULL.large, rows=1_000, members=2, epochs=6),
     pbp=Problem(rows=200, members=1, epochs=2),
     pbp_reference=Problem(rows=50, members=1, epochs=1),
+    dropout=Problem(rows=50, members=1),
+    dropout_passes=20,
     predict_rows=20_000,
     predict_repeats=1,
     repeats=1,

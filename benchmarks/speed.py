@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.competitors import bootstrap, dropout
 from benchmarks.first import first_fit
 from benchmarks.importing import imports
 from benchmarks.machine import describe
@@ -26,7 +27,9 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "scaling": scaling,
     "predict": predict,
     "import": imports,
+    "dropout": dropout,
     "pbp": probabilistic,
+    "bootstrap": bootstrap,
 }
 FILE_WIDTH = 150
 QUIET_NOTE = (
