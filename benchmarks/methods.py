@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 import warnings
 from typing import Any, NamedTuple
 
@@ -39,7 +38,8 @@ from extranets.metrics import coverage, gaussian_log_likelihood, interval_score,
 # Published settings: one hidden layer of 50 units (100 for protein), two for "two layers"; 40 passes for PBP; 40 epochs for deep
 # ensembles, whose authors leave open which of adversarial training and which start of the variance they used, so both are
 # chosen by cross-validation on training rows; 400 epochs for MC dropout, with the dropout rate chosen on training rows as its
-# authors did. Methods without a published figure have our defaults.
+# authors did. Two layers have a rate of dropout of 0.05, batches of 128, and 1,000 epochs (400 for protein) instead of the 20,000
+# of the published figures. Methods without a published figure have our defaults.
 DROPOUT = MCDropoutRegressor(keep_prob="auto", max_iter=400, n_folds=3, n_passes=1000)
 DEEP_ENSEMBLE = GridSearchCV(
     DeepEnsembleRegressor(max_iter=40, early_stopping=False),
@@ -51,7 +51,9 @@ METHODS: dict[str, Any] = {
     "VI": VariationalRegressor(),
     "PBP": PBPRegressor(),
     "MC dropout": DROPOUT,
-    "MC dropout, two layers": DROPOUT,
+    "MC dropout, two layers": clone(DROPOUT).set_params(
+        keep_prob=0.95, max_iter=1000, batch_size=128, learning_rate_init=0.003
+    ),
     "Deep ensemble": DEEP_ENSEMBLE,
     "Mean-variance": MeanVarianceRegressor(),
     "Bootstrap": BootstrapNetsRegressor(),
@@ -68,7 +70,6 @@ class Figures(NamedTuple):
     log_likelihood: float
     coverage: float  # of 90 % intervals
     interval_score: float
-    seconds: float
 
 
 def units(method: str, dataset: str) -> tuple[int, ...]:
@@ -84,18 +85,18 @@ def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Fi
     model = clone(METHODS[method])
     network = model.estimator if isinstance(model, GridSearchCV) else model
     network.set_params(hidden_layer_sizes=units(method, dataset), random_state=split, n_jobs=1)
-    begin = time.perf_counter()
+    if dataset == "protein" and "two layers" in method:
+        network.set_params(max_iter=400)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="J'J is near singular")
         model.fit(table.X[train], table.y[train])
-    seconds = time.perf_counter() - begin
     model = getattr(model, "best_estimator_", model)
     X, y = table.X[test], table.y[test]
     mean, std = model.predict(X, return_std=True)
     lower, upper = model.predict_interval(X, 0.9).T
     mixture = isinstance(model, MCDropoutRegressor)  # as its authors compute it
     likelihood = model.log_likelihood(X, y) if mixture else gaussian_log_likelihood(y, mean, std)
-    return Figures(rmse(y, mean), likelihood, coverage(y, lower, upper), interval_score(y, lower, upper, 0.9), seconds)
+    return Figures(rmse(y, mean), likelihood, coverage(y, lower, upper), interval_score(y, lower, upper, 0.9))
 
 
 def run(
@@ -151,13 +152,13 @@ def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str,
 
 
 def summary(found: dict[str, Any]) -> list[str]:
-    """RMSE / log-likelihood / coverage of 90 % intervals / interval score / seconds of a fit."""
+    """RMSE / log-likelihood / coverage of 90 % intervals / interval score."""
     lines = []
     for method, sets in found.items():
         cells = []
         for splits in sets.values():
             mean = np.array(splits).mean(axis=0)
-            cells.append(f"{mean[0]:.4g} / {mean[1]:.2f} / {mean[2]:.3f} / {mean[3]:.4g} / {mean[4]:.2g} s")
+            cells.append(f"{mean[0]:.4g} / {mean[1]:.2f} / {mean[2]:.3f} / {mean[3]:.4g}")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return lines
 
@@ -183,9 +184,7 @@ def main() -> None:
             json.dump(found, file)
     print(table("RMSE (published: verdict)", datasets, comparison(found, 0, RMSE, larger=False)))
     print(table("Log-likelihood (published: verdict)", datasets, comparison(found, 1, LOG_LIKELIHOOD, larger=True)))
-    print(
-        table("RMSE / log-likelihood / coverage at 90 % / interval score / seconds of a fit", datasets, summary(found))
-    )
+    print(table("RMSE / log-likelihood / coverage at 90 % / interval score", datasets, summary(found)))
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ class PBPRegressor(NetsRegressor):
     -----
     A row of weight w counts as one with the noise variance divided by w.
 
+    Every pass takes the rows for new ones, as the method's authors do. For a linear network the weights' variance is therefore
+    that of exact inference divided by ``max_iter``: epistemic variances say where the network is less certain, not by how much.
+
     References
     ----------
     Hernandez-Lobato, J. M. and Adams, R. P. (2015). Probabilistic backpropagation for scalable learning of Bayesian neural
