@@ -1,0 +1,57 @@
+"""The comparison with published figures: its arithmetic, and that it runs."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from benchmarks import methods, published
+
+needs_data = pytest.mark.skipif("EXTRANETS_DATA" not in os.environ, reason="EXTRANETS_DATA is not set")
+
+
+def test_rounding_is_half_a_unit_of_the_last_digit():
+    assert published.rounding("0.10") == pytest.approx(0.005)
+    assert published.rounding("0.0007") == pytest.approx(0.00005)
+
+
+def test_every_published_row_has_a_figure_for_every_data_set():
+    for table in (published.RMSE, published.LOG_LIKELIHOOD):
+        for row in table.values():
+            assert tuple(row) == published.SETS and all(np.isfinite(float(figure)) for figure in row.values())
+
+
+@pytest.mark.parametrize(
+    ("mean", "printed", "larger", "expected"),
+    [
+        (2.90, "3.01", False, "better"),
+        (3.20, "3.01", False, "agrees"),  # within 2 * 0.1 and the rounding
+        (3.22, "3.01", False, "worse by 2.1 s.e."),
+        (-2.50, "-2.57", True, "better"),
+        (-2.80, "-2.57", True, "worse by 2.3 s.e."),
+    ],
+)
+def test_verdict(mean, printed, larger, expected):
+    values = mean + 0.1 * np.sqrt(4) * np.array([-1, -1, 1, 1]) * np.sqrt(3 / 4)  # standard error 0.1
+    assert methods.standard_error(values) == pytest.approx(0.1)
+    assert methods.verdict(values, printed, larger) == expected
+
+
+@needs_data
+@pytest.mark.parametrize("method", ["VI", "PBP", "Deep ensemble", "Mean-variance", "Bootstrap", "Delta method"])
+def test_one_split(method):
+    figures = methods.run_split(method, "yacht", 0, None)
+    assert 0 < figures.rmse < 5 and np.isfinite(figures.log_likelihood) and figures.coverage > 0.5
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["VI", "PBP", "Deep ensemble"])
+@pytest.mark.parametrize("dataset", ["boston", "concrete", "energy", "wine", "yacht"])
+def test_published_figures_are_reached(method, dataset):
+    """RMSE and log-likelihood within two standard errors of what was published, or better."""
+    found = np.array([methods.run_split(method, dataset, split, None) for split in range(20)])
+    assert not methods.verdict(found[:, 0], published.RMSE[method][dataset], False).startswith("worse")
+    assert not methods.verdict(found[:, 1], published.LOG_LIKELIHOOD[method][dataset], True).startswith("worse")
