@@ -84,6 +84,11 @@ class Ensemble:
     def __len__(self) -> int:
         return len(self.members)
 
+    @property
+    def parameters_per_output(self) -> float:
+        """Of one member, on average."""
+        return len(self.parameters) / len(self) / self.members.architecture.n_outputs
+
     def __getitem__(self, rows: slice) -> Ensemble:
         start, stop, _ = rows.indices(len(self))
         offsets = self.members.offsets

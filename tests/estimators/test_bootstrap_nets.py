@@ -174,3 +174,23 @@ def test_what_needs_out_of_bag_rows_says_so(model, table):
     model.set_params(interval="averaged")
     with pytest.warns(UserWarning, match="no out-of-bag prediction"):
         quick(n_estimators=2).fit(*table[:2])
+
+
+def test_noise_variance_is_that_of_the_interval_in_use(model):
+    averaged = model.noise_variance_
+    single = model.set_params(interval="normal").noise_variance_
+    model.set_params(interval="averaged")
+    assert single > averaged == model.noise_variance_
+
+
+def test_too_few_rows_for_a_level_are_said(table):
+    X, y = table[0][:8], table[1][:8]
+    model = quick(interval="jackknife+", n_estimators=40).fit(X, y)
+    with pytest.warns(UserWarning, match="8 rows are too few"):
+        assert np.isinf(model.predict_interval(X, 0.9)).all()
+
+
+def test_noise_from_training_rows_warns_once_and_names_what_to_use(table):
+    with pytest.warns(UserWarning, match="noise='oob'") as caught:
+        quick(noise="train").fit(table[0][:50], table[1][:50])
+    assert caught[0].filename == __file__

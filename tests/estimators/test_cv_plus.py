@@ -74,3 +74,9 @@ def test_what_it_needs_is_said(table):
     model = quick(interval="paper").fit(*table[:2]).set_params(interval="cv+")
     with pytest.raises(ValueError, match="call fit again"):
         model.predict_interval(table[2])
+
+
+def test_too_few_rows_for_a_level_are_said(table):
+    model = quick().fit(table[0][:8], table[1][:8])
+    with pytest.warns(UserWarning, match="8 rows are too few"):
+        assert np.isinf(model.predict_interval(table[2], 0.9)).all()

@@ -102,3 +102,24 @@ def test_curvature_of_a_known_matrix():
     singular = Curvature.of(np.diag([4.0, 0.0]))
     assert singular.damping == pytest.approx(4 * WEAK) and singular.n_weak == 1
     assert singular.n_effective == pytest.approx(1, abs=1e-5)
+
+
+def test_rows_that_are_held_out_do_not_count_as_trained_on():
+    X, y = linear_process(70, random_state=0).split(60)[:2]
+    half = DeltaMethodRegressor((), noise="holdout", holdout_fraction=0.5, random_state=0).fit(X, y)
+    full = DeltaMethodRegressor((), noise="train", random_state=0).fit(X, y)
+    leverage = [np.mean(m.predict_components(X).epistemic / m.noise_variance_) for m in (half, full)]
+    assert leverage[1] == pytest.approx(6 / 60, rel=1e-4)
+    assert leverage[0] > 1.8 * leverage[1]
+
+
+def test_held_out_noise_leaves_the_estimation_error_out():
+    """Out-of-fold errors hold noise * (1 + S); their mean over 40 tables of 30 rows is the noise, 4, not 4 * (1 + S)."""
+    noises = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((30, 4))
+        y = X.sum(axis=1) + 2 * rng.standard_normal(30)
+        noises.append(DeltaMethodRegressor((), max_iter=600, random_state=seed).fit(X, y).noise_variance_)
+    # one table's figure has a relative standard error of about sqrt(2 / 30) = .26, the mean of 40 of .04
+    assert np.mean(noises) == pytest.approx(4, rel=3 * 0.04)

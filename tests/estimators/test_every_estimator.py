@@ -201,7 +201,11 @@ def test_noise_from_rows_of_the_users_choice(model, table):
             model.estimate_noise(X, y)
         return
     model.estimate_noise(X, y)
-    assert model.noise_variance_ == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=1e-5)
+    squares = (model.predict(X) - y) ** 2
+    if model.interval == "delta":  # whose errors have variance noise * (1 + S(x))
+        parts = model.predict_components(X)
+        squares /= parts.total / parts.aleatoric
+    assert model.noise_variance_ == pytest.approx(np.mean(squares), rel=1e-5)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -229,6 +233,40 @@ def test_bad_tables_are_refused_and_leave_no_fitted_estimator(estimator, table, 
         estimator.fit(X, y)
     with pytest.raises(NotFittedError):
         estimator.predict(table[2])
+
+
+def test_a_refit_that_fails_leaves_nothing_of_the_earlier_fit(model, table):
+    learned = {name for name in dir(model) if name.endswith("_") and name[0] != "_" and hasattr(model, name)}
+    assert "noise_variance_" in learned
+    X = table[0].copy()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, table[1])
+    left = {name for name in learned if hasattr(model, name)}
+    assert left <= {"n_features_in_", "feature_names_in_"}
+
+
+def test_a_constant_output_can_be_conformalized(estimator, table):
+    X, y = table[:2]
+    model = estimator.fit(X, np.column_stack([y, np.full_like(y, 3.0)]))
+    rows = slice(0, 100)
+    bounds = model.conformalize(table[2][rows], np.column_stack([table[3][rows], np.full(100, 3.0)])).predict_interval(
+        X
+    )
+    np.testing.assert_allclose(bounds[:, 1], 3.0)
+    assert (bounds[:, 0, 0] < bounds[:, 0, 1]).all()
+    surprised = model.conformalize(table[2][rows], np.column_stack([table[3][rows], np.full(100, 4.0)]))
+    np.testing.assert_allclose(surprised.predict_interval(X)[:, 1], [[2.0, 4.0]] * len(X))
+
+
+def test_conformal_intervals_are_for_the_parameters_they_were_made_with(model, table):
+    if "n_passes" not in model.get_params() or type(model).__name__ == "PBPRegressor":
+        return  # whose predictions do not depend on it
+    model.conformalize(*table[2:]).set_params(n_passes=3)
+    with pytest.raises(ValueError, match="call conformalize again"):
+        model.predict_interval(table[2])
+    with pytest.raises(ValueError, match="n_passes"):
+        model.set_params(n_passes=0).predict_members(table[2])
 
 
 def test_bad_questions_are_refused(model, table):

@@ -543,7 +543,7 @@ def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("extranets.estimators._base.noise_from_held_out", interrupt)
+    monkeypatch.setattr("extranets.estimators._base.held_out_variance", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(*table[:2])
@@ -601,3 +601,33 @@ def test_a_column_that_was_constant_is_ignored_later():
 def test_two_rows_are_enough():
     model = quick().fit([[0.0], [1.0]], [0.0, 1.0])
     assert np.isfinite(model.predict_interval([[0.5]])).all()
+
+
+# -- the same data -----------------------------------------------------------------------------------------------------
+
+
+def test_warm_start_notices_targets_that_changed_places():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (60, 3)).astype(float), rng.integers(0, 9, 60).astype(float)
+    model = quick(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="not the data"):
+        model.set_params(n_estimators=10).fit(X, y[::-1])
+
+
+def test_warm_start_does_not_care_how_the_same_table_is_stored(table):
+    X, y, new, _ = table
+    frame = pd.DataFrame(X)
+    grown = quick(warm_start=True).fit(np.asfortranarray(X), y).set_params(n_estimators=10).fit(X, y)
+    np.testing.assert_array_equal(grown.predict(new), quick(n_estimators=10).fit(frame.to_numpy(), y).predict(new))
+
+
+def test_warm_start_does_not_mix_networks_that_saw_and_did_not_see_the_rows_held_out(table):
+    model = quick(loss="gaussian_nll", noise="holdout", interval="total", warm_start=True).fit(*table[:2])
+    with pytest.raises(ValueError, match="only n_estimators may change"):
+        model.set_params(interval="calibrated").fit(*table[:2])
+
+
+def test_gaussian_networks_stop_early_unless_told_otherwise(table):
+    assert quick(loss="gaussian_nll")._options(300).validation_fraction == 0.1
+    assert quick(loss="gaussian_nll", early_stopping=False)._options(300).validation_fraction == 0
+    assert quick()._options(300).validation_fraction == 0

@@ -84,3 +84,8 @@ def test_warm_up_trains_the_mean_first(table):
     assert without._fitted.recipe.options.warm_up_epochs == 0
     # the loss curve starts with half the mean square error of standardised targets, then with the likelihood
     assert model.loss_curve_[0, 0] > 0 and model.loss_curve_[0, -1] < 0
+
+
+def test_warm_up_never_takes_all_epochs():
+    assert MeanVarianceRegressor(warm_up=0.99, max_iter=40)._options(100).warm_up_epochs == 39
+    assert MeanVarianceRegressor(warm_up=0.99, max_iter=1)._options(100).warm_up_epochs == 0

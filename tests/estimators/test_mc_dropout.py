@@ -129,3 +129,12 @@ def test_calibrated_interval_uses_held_out_rows(table):
     parts = model.predict_components(table[2])
     np.testing.assert_allclose(parts.epistemic, a * model.predict_members(table[2]).var(axis=0, ddof=1), rtol=1e-4)
     np.testing.assert_allclose(parts.aleatoric, b * model.noise_variance_)
+
+
+def test_bad_precisions_are_named(model, table):
+    for tau in (0.0, -1.0, np.nan, [1.0, 2.0]):
+        with pytest.raises(ValueError, match="tau must be positive"):
+            model.log_likelihood(*table[2:], tau=tau)
+    constant = quick().fit(table[0], np.ones(300))
+    with pytest.raises(ValueError, match="tau must be positive"):
+        constant.log_likelihood(table[2], np.ones(100))

@@ -12,22 +12,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from extranets.estimators import _frames
-from extranets.estimators._conformal import Conformal
-from extranets.estimators._held_out import Moments, Sample, errors_on, noise_from_held_out
+from extranets.estimators._conformal import SMALLEST_STD, Conformal
+from extranets.estimators._held_out import Moments, Sample, errors_on
 from extranets.estimators._parameters import CommonParameters
-from extranets.estimators._scaling import Scaling, blocks
+from extranets.estimators._scaling import Scaling, blocks, fingerprint
 from extranets.estimators._validation import check_levels, check_table, check_training_table
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
-from extranets.uncertainty.intervals import Construction, total
+from extranets.uncertainty.intervals import Construction, calibrated, total
+from extranets.uncertainty.noise import held_out_variance
 
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
     from typing_extensions import Self  # typing has it from Python 3.11 on
-
-
-SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
 
 
 class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
@@ -36,8 +34,6 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     interval = "total"  # a parameter where there is a choice
     constructions: ClassVar[dict[str, Construction]] = {"total": total.variances}
 
-    noise_variance_: float | Array | None
-    calibration_: Array | None
     _x_scaling: Scaling
     _y_scaling: Scaling
     _y_is_vector: bool
@@ -45,6 +41,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
     _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
     _conformal: Conformal | None  # set by conformalize, forgotten by fit
+    _learned_names: tuple[str, ...]  # of all that the last fit set
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
@@ -67,12 +64,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         y_is_vector, y = y.ndim == 1, y.reshape(len(y), -1)
         x_scaling, y_scaling = Scaling.of(X, weight, "X"), Scaling.of(y, weight, "y")
-        fingerprint = b"".join([x_scaling.fingerprint, y_scaling.fingerprint, len(y).to_bytes(8, "little")])
-        learned = self._learn(Sample(x_scaling.apply(X), y_scaling.apply(y), weight, fingerprint, used))
+        sample = Sample(x_scaling.apply(X), y_scaling.apply(y), weight, fingerprint(X, y, weight), used)
+        learned = self._learn(sample)
         # Nothing failed: only now is the estimator fitted.
-        self._x_scaling, self._y_scaling, self._y_is_vector = x_scaling, y_scaling, y_is_vector
-        self.__dict__.update(learned)
-        self._publish_noise()
+        learned |= {"_x_scaling": x_scaling, "_y_scaling": y_scaling, "_y_is_vector": y_is_vector, "_conformal": None}
+        self.__dict__.update(learned, _learned_names=tuple(learned))
         return self
 
     def _check_parameters(self) -> None:
@@ -80,24 +76,32 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         self._check_hidden()
 
     def _forget(self) -> None:
-        for name in ("_noise", "ensemble_"):
-            self.__dict__.pop(name, None)
+        for name in self.__dict__.pop("_learned_names", ()):
+            del self.__dict__[name]
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
         """Everything that `fit` sets, by attribute. Assigns nothing itself."""
         raise NotImplementedError
 
-    def _publish_noise(self) -> None:
-        """The public attributes, in the user's units."""
-        self._conformal = None
-        in_units = self._noise * self._y_scaling.scale**2
-        self.calibration_ = self._factors[:, 0] if self._factors is not None and self._y_is_vector else self._factors
-        self.noise_variance_ = None
-        if not self._learns_noise:
-            self.noise_variance_ = float(in_units[0]) if self._y_is_vector else in_units
+    @property
+    def noise_variance_(self) -> float | Array | None:
+        if self._learns_noise:
+            return None
+        in_units = self._constant_noise() * self._y_scaling.scale**2
+        return float(in_units[0]) if self._y_is_vector else in_units
+
+    @property
+    def calibration_(self) -> Array | None:
+        if "calibrated" not in self.constructions:
+            raise AttributeError(f"{type(self).__name__} calibrates nothing")
+        return self._factors[:, 0] if self._factors is not None and self._y_is_vector else self._factors
+
+    def _constant_noise(self) -> Array:
+        """Residual variance of standardised outputs, where it is the same for all rows. Shape: ``(n_outputs,)``."""
+        return self._noise
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_noise")
+        return hasattr(self, "_learned_names")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -108,7 +112,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     # -- point predictions ---------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Mean of the members' predictions.
+        """Point predictions: the mean of the predictive distribution.
 
         Parameters
         ----------
@@ -121,8 +125,9 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         std : array of the same shape, only with ``return_std=True``
         """
+        self._check_fitted()
         if not return_std:
-            return self._as_target(self._parts(X)[0])
+            return self._as_target(self._parts(X, self._mean_moments())[0])
         parts = self.predict_components(X)
         return parts.mean, parts.std
 
@@ -146,9 +151,10 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
             Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
-        mean, spread, noise = self._parts(X)
-        n_members = self._moments().n_members
-        epistemic, aleatoric = self.constructions[self.interval](spread, noise, n_members, self._factors)
+        self._check_fitted()
+        moments = self._moments()
+        mean, spread, noise = self._parts(X, moments)
+        epistemic, aleatoric = self.constructions[self.interval](spread, noise, moments.n_members, self._factors)
         unit = self._y_scaling.scale**2
         aleatoric = np.broadcast_to(aleatoric * unit, mean.shape).copy()
         return Components(self._as_target(mean), self._as_target(epistemic * unit), self._as_target(aleatoric))
@@ -180,7 +186,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         if self._conformal is None:
             bounds = self._bounds(X, parts, levels)
         else:
-            bounds = self._conformal.interval(parts, levels, self.interval)
+            bounds = self._conformal.interval(parts, levels, self._construction())
         if as_frame:
             return _frames.interval_frame(X, parts.mean, bounds, levels)
         return bounds[..., 0] if single else bounds
@@ -215,7 +221,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
     def estimate_noise(self, X: Any, y: Any) -> Self:
         """Set the residual variance (and the calibration) from rows that the networks never saw: the paper's construction.
 
-        Do not pass rows on which intervals will be judged.
+        Do not pass rows on which intervals will be judged. What :meth:`conformalize` learned is forgotten.
 
         Parameters
         ----------
@@ -227,12 +233,11 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         self
         """
         sample = self._held_out_sample(X, y)
-        if self._learns_noise and self.interval != "calibrated":
+        if self._learns_noise and self.interval not in ("calibrated", "cv+"):
             raise ValueError("The networks predict the noise (loss 'gaussian_nll'); there is none to estimate.")
         moments = self._moments()
         held = errors_on(moments, sample, np.arange(len(sample.y)))
-        self.__dict__.update(self._noise_from(held, moments.n_members, self._learns_noise))
-        self._publish_noise()
+        self.__dict__.update(self._noise_from(held, moments.n_members, self._learns_noise), _conformal=None)
         return self
 
     def conformalize(self, X: Any, y: Any) -> Self:
@@ -265,13 +270,15 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         X, y = self._check_held_out(X, y)
         parts = self.predict_components(X)
         scores = conformal_scores(self._as_target(y), parts.mean, np.maximum(parts.std, SMALLEST_STD))
-        self._conformal = Conformal(self.interval, scores)
+        self._conformal = Conformal(self._construction(), scores)
         return self
 
     def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
         """Residual variance and, where an interval uses them, the calibration's factors; by attribute."""
-        variance, factors = noise_from_held_out(held, n_members, learned)
-        return {"_noise": variance, "_factors": factors if "calibrated" in self.constructions else None}
+        variance = np.ones(held.residual.shape[1]) if learned else held_out_variance(held, n_members)
+        calibrates = "calibrated" in self.constructions
+        factors = calibrated.fit_factors(held, held.noise * variance, n_members) if calibrates else None
+        return {"_noise": variance, "_factors": factors}
 
     def _check_held_out(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Checked rows with their targets. Shape: y ``(n, n_outputs)``."""
@@ -284,8 +291,13 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
             )
         return X, y
 
+    def _construction(self) -> dict[str, Any]:
+        """Parameters that may change after fit and change the predictive distribution."""
+        return {"interval": self.interval}
+
     def _held_out_sample(self, X: Any, y: Any) -> Sample:
         X, y = self._check_held_out(X, y)
+        self._check_interval()
         return Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
 
     # -- shared parts --------------------------------------------------------------------------------------------------
@@ -298,16 +310,24 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         """Shape: X ``(n, k)``, standardised -> ``(n_members, n, n_outputs)``, standardised."""
         raise NotImplementedError
 
-    def _parts(self, X: Any) -> tuple[Array, Array, Array]:
+    def _mean_moments(self) -> Moments:
+        """The same where only the mean is wanted, if that is cheaper."""
+        return self._moments()
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self)
+        self._check_interval()
+
+    def _check_interval(self) -> None:
+        if self.interval not in self.constructions:
+            raise ValueError(f"interval must be one of {sorted(self.constructions)}; got {self.interval!r}.")
+
+    def _parts(self, X: Any, moments: Moments) -> tuple[Array, Array, Array]:
         """Mean in the target's units; spread and noise variance in standardised units.
 
         Shape: mean, spread ``(n, n_outputs)``; noise ``(n, n_outputs)``, or ``(1, n_outputs)`` where it is constant.
         """
-        check_is_fitted(self)
-        if self.interval not in self.constructions:
-            raise ValueError(f"interval must be one of {sorted(self.constructions)}; got {self.interval!r}.")
         X = check_table(self, X)
-        moments = self._moments()
         shape = (X.shape[0], len(self._y_scaling.centre))
         mean, spread = np.empty(shape), np.empty(shape)
         learned = np.empty(shape) if self._learns_noise else None
@@ -316,7 +336,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
             mean[rows] = self._y_scaling.undo(block_mean)
             if learned is not None:
                 learned[rows] = noise
-        return mean, spread, self._noise[None, :] if learned is None else learned
+        return mean, spread, self._constant_noise()[None, :] if learned is None else learned
 
     def _as_target(self, values: Array) -> Array:
         """One output as a vector, if the target was one."""

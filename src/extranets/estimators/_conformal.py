@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,26 +11,33 @@ from extranets.estimators._warnings import warn_user
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.conformal import conformal_interval, conformal_quantile
 
+SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
+
 
 @dataclass(frozen=True)
 class Conformal:
     """Scores of shape ``(n,)`` or ``(n, n_outputs)``, and the construction whose standard deviations they are in units of."""
 
-    construction: str
+    construction: dict[str, Any]  # parameters that the standard deviations depend on
     scores: Array
 
-    def interval(self, parts: Components, levels: Array, construction: str) -> Array:
+    def interval(self, parts: Components, levels: Array, construction: dict[str, Any]) -> Array:
         """Shape: ``(n_new[, n_outputs], 2, n_levels)``."""
-        if construction != self.construction:
-            raise ValueError(
-                f"conformalize was called with interval={self.construction!r}, and interval is {construction!r} now; "
-                "call conformalize again."
-            )
+        for name, value in construction.items():
+            if value != self.construction[name]:
+                raise ValueError(
+                    f"conformalize was called with {name}={self.construction[name]!r}, and {name} is {value!r} now; call "
+                    "conformalize again."
+                )
         quantile = conformal_quantile(self.scores, levels)
-        infinite = levels[np.isinf(quantile).reshape(-1, len(levels)).any(axis=0)]
-        if len(infinite):
-            warn_user(
-                f"{len(self.scores)} rows are too few to promise a coverage of {infinite[0]:g}: the intervals are infinite. "
-                "Pass more rows to conformalize.",
-            )
-        return conformal_interval(parts.mean, parts.std, quantile)
+        warn_if_infinite(quantile, levels, len(self.scores), "Pass more rows to conformalize.")
+        return conformal_interval(parts.mean, np.maximum(parts.std, SMALLEST_STD), quantile)
+
+
+def warn_if_infinite(bounds: Array, levels: Array, n_rows: int, advice: str) -> None:
+    """Shape: bounds ``(..., n_levels)``."""
+    infinite = levels[np.isinf(bounds).reshape(-1, len(levels)).any(axis=0)]
+    if len(infinite):
+        warn_user(
+            f"{n_rows} rows are too few to promise a coverage of {infinite[0]:g}: the intervals are infinite. {advice}"
+        )

@@ -14,8 +14,6 @@ from extranets._random import Purpose, generator
 from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
 from extranets.uncertainty.components import Array, HeldOut
-from extranets.uncertainty.intervals import calibrated
-from extranets.uncertainty.noise import held_out_variance
 
 FEWEST_PER_FOLD = 10  # members per fold that give a usable estimate of the spread
 FOLD_BITS = 24  # a member's id holds its number below this bit and, above it, its fold + 1 (0: a final member)
@@ -71,6 +69,10 @@ class Plan:
     n_folds: int
     members_per_fold: int  # of its own; 0: the final members leave fold 0 out
 
+    @property
+    def keeps_rows_from_final(self) -> bool:
+        return self.members_per_fold == 0
+
     def extra_ids(self) -> npt.NDArray[np.uint32]:
         """Members to train beside the final ones, fold after fold."""
         fold = np.arange(1, self.n_folds + 1, dtype=np.uint32)[:, None] << np.uint32(FOLD_BITS)
@@ -86,7 +88,7 @@ class Plan:
 
     def ensembles(self, final: Ensemble, extra: Ensemble) -> list[Ensemble]:
         """For every fold the members that left it out."""
-        ensemble = extra if self.members_per_fold else final
+        ensemble = final if self.keeps_rows_from_final else extra
         borders = np.searchsorted(self.fold_of_member(ensemble.members.ids), np.arange(self.n_folds + 1))
         return [ensemble[first:last] for first, last in itertools.pairwise(borders.tolist())]
 
@@ -136,9 +138,3 @@ def errors_on(moments: Moments, sample: Sample, rows: npt.NDArray[np.intp]) -> H
         if learned is not None:
             noise[block] = learned
     return HeldOut(residual, spread, noise, sample.weight[rows], moments.n_members)
-
-
-def noise_from_held_out(held: HeldOut, n_members: int, learned: bool) -> tuple[Array, Array]:
-    """Residual variance and calibration factors for ``n_members``, from errors on rows that were not trained on."""
-    variance = np.ones(held.residual.shape[1]) if learned else held_out_variance(held, n_members)
-    return variance, calibrated.fit_factors(held, held.noise * variance, n_members)

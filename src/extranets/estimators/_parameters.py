@@ -81,7 +81,7 @@ TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
     **ADAM_CONSTRAINTS,
     "alpha": [Interval(Real, 0, None, closed="left")],
     "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
-    "early_stopping": ["boolean"],
+    "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_iter_no_change": [Interval(Integral, 1, MOST_COUNT, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
@@ -125,9 +125,9 @@ class TrainingParameters(AdamParameters):
     _: KW_ONLY
     alpha: float = 0.0
     max_grad_norm: float | None = None
-    early_stopping: bool = False
+    early_stopping: bool | Literal["auto"] = "auto"
     validation_fraction: float = 0.1
-    n_iter_no_change: int = 10
+    n_iter_no_change: int = 20
     tol: float = 1e-4
     n_restarts: int = 1
     max_restarts: int = 5
@@ -146,13 +146,17 @@ class TrainingParameters(AdamParameters):
             loss=loss,
             weight_decay=self.alpha,
             max_grad_norm=self.max_grad_norm or 0.0,
-            validation_fraction=self.validation_fraction if self.early_stopping else 0.0,
+            validation_fraction=self.validation_fraction if self._stops_early() else 0.0,
             patience=self.n_iter_no_change,
             tolerance=self.tol,
             n_starts=self.n_restarts,
             max_restarts=self.max_restarts,
             collapse_r2=self.collapse_r2,
         )
+
+    def _stops_early(self) -> bool:
+        # Likelihood overfits by ever smaller variances.
+        return self.loss == "gaussian_nll" if self.early_stopping == "auto" else bool(self.early_stopping)
 
 
 GAUSSIAN_CONSTRAINTS: dict[str, list[Any]] = {"warm_up": [Interval(Real, 0, 1, closed="left")]}
@@ -164,14 +168,12 @@ class GaussianParameters(TrainingParameters):
 
     _: KW_ONLY
     warm_up: float = 0.5
-    early_stopping: bool = True  # likelihood overfits by ever smaller variances
-    n_iter_no_change: int = 20
 
     loss = "gaussian_nll"
 
     def _options(self, n_rows: int) -> engine.Options:
         options = super()._options(n_rows)
-        return replace(options, warm_up_epochs=round(self.warm_up * options.n_epochs))
+        return replace(options, warm_up_epochs=int(self.warm_up * options.n_epochs))
 
 
 # -- noise from rows that were held out ----------------------------------------------------------------------------------
@@ -210,34 +212,18 @@ beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-7
     Adam's constants.
 """,
     "training": """
-{weights}
-early_stopping : bool, default=False
-    Hold out ``validation_fraction`` of each network's rows, stop when the loss on them has not improved by ``tol`` for
-    ``n_iter_no_change`` epochs, and restore the best weights.
-validation_fraction : float in (0, 1), default=0.1
-n_iter_no_change : int, default=10
-tol : float, default=1e-4
-    In units of the loss on standardised targets.
-{starts}
-""",
-    "gaussian_training": """
-{weights}
-early_stopping : bool, default=True
-    Hold out ``validation_fraction`` of each network's rows, stop when the likelihood of them has not improved by ``tol`` for
-    ``n_iter_no_change`` epochs, and restore the best weights. Without it long training makes variances far too small.
-validation_fraction : float in (0, 1), default=0.1
-n_iter_no_change : int, default=20
-tol : float, default=1e-4
-    In units of the loss on standardised targets.
-{starts}
-""",
-    "weights": """
 alpha : float, default=0.0
     Decoupled weight decay.
 max_grad_norm : float or None, default=None
     Largest Euclidean norm of a mini-batch's gradient.
-""",
-    "starts": """
+early_stopping : bool or "auto", default="auto"
+    Hold out ``validation_fraction`` of each network's rows, stop when the loss on them has not improved by ``tol`` for
+    ``n_iter_no_change`` epochs, and restore the best weights. ``"auto"``: for networks that predict a variance, which long
+    training makes far too small.
+validation_fraction : float in (0, 1), default=0.1
+n_iter_no_change : int, default=20
+tol : float, default=1e-4
+    In units of the loss on standardised targets.
 n_restarts : int, default=1
     Starts per network, of which the one with the smallest training loss is kept.
 max_restarts : int, default=5

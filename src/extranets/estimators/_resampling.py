@@ -24,7 +24,8 @@ def bootstrap_counts(seed: int, ids: npt.NDArray[np.uint32], n_rows: int) -> npt
     counts = np.empty((len(ids), n_rows), dtype=np.uint16)
     for count, member in zip(counts, ids.tolist(), strict=True):
         words = engine.random_words(seed, member, Purpose.RESAMPLE, n_rows)
-        count[:] = np.bincount(words.astype(np.uint64) * np.uint64(n_rows) >> np.uint64(32), minlength=n_rows)
+        rows = words.astype(np.uint64) * np.uint64(n_rows) >> np.uint64(32)
+        count[:] = np.bincount(rows.astype(np.intp), minlength=n_rows)
     return counts
 
 

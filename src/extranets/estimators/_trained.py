@@ -27,7 +27,7 @@ from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._warnings import warn_user
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.uncertainty.components import Array
-from extranets.uncertainty.noise import training_variance
+from extranets.uncertainty.noise import leaves_too_few_degrees, training_variance
 
 
 class TrainedRegressor(TrainingParameters, NetsRegressor):
@@ -36,7 +36,6 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     What differs between estimators is in the small methods at the end.
     """
 
-    ensemble_: Ensemble
     _fitted: Fitted
 
     # Parameters of some estimators, fixed in others.
@@ -45,6 +44,11 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     n_folds = 5
     holdout_fraction = 0.2
     warm_start = False
+    honest_noise = "cv"  # what to use where noise="train" says little
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        return self._fitted.ensemble
 
     # -- fit, step by step ---------------------------------------------------------------------------------------------
 
@@ -68,17 +72,19 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
 
     def _learn_with(self, options: engine.Options, sample: Sample) -> dict[str, Any]:
         old = self._fitted if self._grows() else None
-        recipe = self._recipe(options, sample, draw_seed(self.random_state) if old is None else old.recipe.seed)
+        seed = draw_seed(self.random_state) if old is None else old.recipe.seed
+        plan = self._plan(len(sample.y), seed)
+        recipe = self._recipe(options, sample, plan, seed)
         if old is not None:
             self._check_growth(old, recipe)
-        plan = self._plan(len(sample.y), recipe.seed)
         ids = np.arange(0 if old is None else old.n_members, self._n_members(), dtype=np.uint32)
         fitted, extra = self._assemble(old, self._train(recipe, sample, plan, ids), recipe)
         return self._learned(fitted, extra, sample, plan)
 
-    def _recipe(self, options: engine.Options, sample: Sample, seed: int) -> Recipe:
+    def _recipe(self, options: engine.Options, sample: Sample, plan: Plan | None, seed: int) -> Recipe:
         architecture = self._architecture(sample.X.shape[1], sample.y.shape[1])
-        return Recipe(architecture, options, seed, self._sampling(), sample.fingerprint)
+        held_out = self.holdout_fraction if plan is not None and plan.keeps_rows_from_final else None
+        return Recipe(architecture, options, seed, (held_out, *self._sampling()), sample.fingerprint)
 
     def _check_growth(self, old: Fitted, recipe: Recipe) -> None:
         if recipe != old.recipe:
@@ -116,7 +122,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         except engine.TrainingDiverged as error:
             raise engine.TrainingDiverged(
                 f"The loss of {len(error.members)} of {len(members)} networks was not finite in any of their starts (first: "
-                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0.",
+                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0{self._and_lower()}.",
                 error.members,
             ) from None
 
@@ -139,8 +145,8 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                 "or a smaller learning_rate_init.",
                 ConvergenceWarning,
             )
-        fitted = Fitted(recipe, self._n_members(), final, restarts, curve)
-        return fitted, trained.ensemble[n_final:]
+        alone = Ensemble(final.members, final.parameters.copy())  # a slice would keep the folds' networks in memory
+        return Fitted(recipe, self._n_members(), alone, restarts, curve), trained.ensemble[n_final:]
 
     def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         """All that `fit` sets, by attribute."""
@@ -148,7 +154,6 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
             **self._noise_of(fitted, extra, sample, plan),
             "_fitted": fitted,
             "_learns_noise": fitted.recipe.architecture.learns_noise,
-            "ensemble_": fitted.ensemble,
             "restarts_": fitted.restarts,
             "loss_curve_": fitted.loss_curve,
             "n_iter_": int((~np.isnan(fitted.loss_curve)).sum(axis=1).max()),
@@ -163,12 +168,17 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
             return self._noise_from(held, final.n_members, learned)
         if learned:
             return {"_noise": np.ones(sample.y.shape[1]), "_factors": None}
-        per_output = len(fitted.ensemble.parameters) / len(fitted.ensemble) / sample.y.shape[1]
-        return self._training_noise(final, sample, per_output)
+        n_parameters = fitted.ensemble.parameters_per_output
+        return {"_noise": self._training_noise(final, sample, n_parameters), "_factors": None}
 
-    def _training_noise(self, moments: Moments, sample: Sample, n_parameters: float | Array) -> dict[str, Any]:
+    def _training_noise(self, moments: Moments, sample: Sample, n_parameters: float | Array) -> Array:
+        if leaves_too_few_degrees(n_parameters, len(sample.y)):
+            warn_user(
+                f"noise='train': a network has {np.max(n_parameters):.0f} parameters and there are {len(sample.y)} rows, so "
+                f"training residuals say little about the noise; use noise={self.honest_noise!r}."
+            )
         errors = errors_on(moments, sample, np.arange(len(sample.y)))
-        return {"_noise": training_variance(errors.residual, errors.weight, n_parameters), "_factors": None}
+        return training_variance(errors.residual, errors.weight, n_parameters)
 
     # -- what differs between estimators -------------------------------------------------------------------------------
 
@@ -177,8 +187,12 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self.n_estimators
 
     def _sampling(self) -> tuple[Any, ...]:
-        """What the members depend on besides architecture, options and data."""
-        return (self.noise, self.holdout_fraction)
+        """What the final members depend on besides architecture, options, data and rows held out."""
+        return ()
+
+    def _and_lower(self) -> str:
+        """What else makes training diverge, for a message."""
+        return ""
 
     def _draw(self, architecture: Architecture, seed: int, ids: npt.NDArray[np.uint32]) -> Members:
         return draw_members(architecture, 1.0, seed, ids)

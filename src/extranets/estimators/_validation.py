@@ -23,7 +23,7 @@ def check_training_table(
     _refuse_non_finite_target(y)
     X, y = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
-        ensure_all_finite=False, ensure_min_samples=2,
+        order="C", ensure_all_finite=False, ensure_min_samples=2,
     )  # fmt: skip
     _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     y = np.asarray(y, dtype=np.float64)

@@ -12,12 +12,15 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from extranets import engine
+from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import Moments, Plan, Sample, errors_on
+from extranets.estimators._held_out import Moments, Plan, Sample
 from extranets.estimators._parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, EnsembleSize, documented
 from extranets.estimators._progress import thread_count
 from extranets.estimators._resampling import JackknifePlus, bootstrap_counts, out_of_bag
+from extranets.estimators._scaling import blocks
 from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._validation import check_table
 from extranets.estimators._warnings import warn_user
 from extranets.networks import Ensemble, Members
 from extranets.uncertainty.components import Array, Components
@@ -28,7 +31,7 @@ from extranets.uncertainty.intervals import (
     bootstrap_normal,
     bootstrap_percentile,
 )
-from extranets.uncertainty.noise import held_out_variance, training_variance
+from extranets.uncertainty.noise import held_out_variance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,10 +80,11 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     noise : {"oob", "train"}, default="oob"
         Residual variance from out-of-bag predictions, or from training residuals corrected for degrees of freedom.
     interval : {"averaged", "normal", "bias_corrected", "percentile", "jackknife+"}, default="averaged"
-        What predicts, and its variance. With f the network trained on all rows, f_bar the mean of the resampled ones and s^2
-        their spread: ``"averaged"`` is f_bar with s^2 / T + noise; ``"normal"`` is f with s^2 + noise; ``"bias_corrected"``
+        What predicts, and its variance. With f the network trained on all rows, f_bar the mean of the resampled ones, s^2
+        their spread, and noise the residual variance of f or f_bar (as in the paper, so that s^2 enters the wider ones twice): ``"averaged"`` is f_bar with s^2 / T + noise; ``"normal"`` is f with s^2 + noise; ``"bias_corrected"``
         is 2 f - f_bar with s^2 + noise; ``"percentile"`` is f with quantiles of the resampled networks' predictions, which
-        hold no noise and so cover the regression function, not new targets. ``"jackknife+"`` is f_bar with intervals that
+        hold no noise and so cover the regression function, not new targets (variances and quantiles of the predictive
+        distribution are those of ``"normal"``). ``"jackknife+"`` is f_bar with intervals that
         need no distribution, from out-of-bag residuals (jackknife+-after-bootstrap; with ``noise="oob"``).
     {warm_start}
     {common}
@@ -96,7 +100,7 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     oob_score_ : float
         R^2 of ``oob_prediction_``.
     noise_variance_ : float or array of shape (n_outputs,)
-        Residual variance of what ``interval`` puts in the middle, in squared units of the target.
+        Residual variance of f_bar (``"averaged"``, ``"jackknife+"``) or of f, in squared units of the target.
     {fitted}
 
     Examples
@@ -123,6 +127,16 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         "warm_start": ["boolean"],
     }
 
+    honest_noise = "oob"
+
+    @property
+    def full_network_(self) -> Ensemble:
+        return self._fitted.ensemble[:1]
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        return self._fitted.ensemble[1:]
+
     @property
     def oob_prediction_(self) -> Array:
         return self._as_target(self._y_scaling.undo(self._out_of_bag))
@@ -147,10 +161,6 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         rows = np.where(resampled, np.cumsum(resampled) - 1, -1)
         return bootstrap_counts(seed, members.ids[resampled], n_rows), rows.astype(np.int32)
 
-    def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
-        learned = super()._learned(fitted, extra, sample, plan)
-        return {**learned, "full_network_": fitted.ensemble[:1], "ensemble_": fitted.ensemble[1:]}
-
     # -- out-of-bag rows, and the noise of every centre ----------------------------------------------------------------
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
@@ -163,15 +173,12 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         if self.noise == "oob":
             noises = self._noises_by(lambda file: held_out_variance(held, n_averaged(file, len(resampled))))
         else:
-            noises = self._residual_variances(
-                fitted, sample, len(fitted.ensemble.parameters) / len(fitted.ensemble) / sample.y.shape[1]
-            )
+            noises = self._residual_variances(fitted, sample, fitted.ensemble.parameters_per_output)
         prediction = np.full(sample.y.shape, np.nan)
         prediction[usable] = held.residual + sample.y[usable]
         known = sample.y[usable], prediction[usable], sample.weight[usable]
         return {
             "_noises": noises,
-            "_noise": noises[self.interval],
             "_factors": None,
             "_out_of_bag": sample.with_unused(prediction),
             "oob_score_": r2_score(*known[:2], sample_weight=known[2]) if usable.sum() > 1 else np.nan,
@@ -192,24 +199,19 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
 
     def _noises_by(self, variance: Callable[[ModuleType], Array]) -> dict[str, Array]:
         """A noise variance for every construction; those with the same centre have the same."""
-        by_centre = {file.centre: variance(file) for file in FILES.values()}
+        by_centre = {file.centre: variance(file) for file in {file.centre: file for file in FILES.values()}.values()}
         return {name: by_centre[file.centre] for name, file in FILES.items()}
 
     def _residual_variances(self, fitted: Fitted, sample: Sample, n_parameters: float) -> dict[str, Array]:
-        """Mean squared residuals on the sample's rows, corrected for degrees of freedom."""
-
-        def variance(file: ModuleType) -> Array:
-            moments = self._centred(fitted.ensemble[:1], fitted.ensemble[1:], file)
-            errors = errors_on(moments, sample, np.arange(len(sample.y)))
-            return training_variance(errors.residual, errors.weight, n_parameters)
-
-        return self._noises_by(variance)
+        """Mean squared residuals of every centre on the sample's rows, corrected for degrees of freedom."""
+        full, resampled = fitted.ensemble[:1], fitted.ensemble[1:]
+        return self._noises_by(
+            lambda file: self._training_noise(self._centred(full, resampled, file), sample, n_parameters)
+        )
 
     def estimate_noise(self, X: Any, y: Any) -> Self:
         sample = self._held_out_sample(X, y)
-        self._noises = self._residual_variances(self._fitted, sample, 0.0)
-        self._noise = self._noises[self.interval]
-        self._publish_noise()
+        self.__dict__.update(_noises=self._residual_variances(self._fitted, sample, 0.0), _conformal=None)
         return self
 
     estimate_noise.__doc__ = TrainedRegressor.estimate_noise.__doc__
@@ -225,21 +227,26 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     def _moments(self) -> Moments:
         return self._centred(self.full_network_, self.ensemble_, FILES[self.interval])
 
-    def _parts(self, X: Any) -> tuple[Array, Array, Array]:
-        mean, spread, _ = super()._parts(X)
-        return mean, spread, self._noises[self.interval][None, :]  # `interval` may have changed since fit
+    def _constant_noise(self) -> Array:
+        return self._noises[self.interval]  # which may have changed since fit
 
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
-        if self.interval == "percentile":
-            return bootstrap_percentile.bounds(self.predict_members(X), levels)
-        if self.interval != "jackknife+":
+        if self.interval not in ("percentile", "jackknife+"):
             return super()._bounds(X, parts, levels)
-        if self._jackknife is None:
+        if self.interval == "jackknife+" and self._jackknife is None:
             raise ValueError("interval='jackknife+' was set after fit, which kept no samples; call fit again.")
-        members = self.predict_members(X)
-        members = members.reshape(*members.shape[:2], -1)
-        bounds = self._jackknife.interval(members, self._y_scaling.scale, levels)
+        X = check_table(self, X)
+        bounds = np.concatenate([self._member_bounds(X[rows], levels) for rows in blocks(X.shape[0])])
+        if self._jackknife is not None:
+            warn_if_infinite(bounds, levels, len(self._jackknife.residuals), "Fit to more rows.")
         return bounds[:, 0] if self._y_is_vector else bounds
+
+    def _member_bounds(self, X: Any, levels: Array) -> Array:
+        """Shape: ``(n, k)`` -> ``(n, n_outputs, 2, n_levels)``."""
+        members = self._y_scaling.undo(self._members(self._x_scaling.apply(X)))
+        if self.interval == "percentile" or self._jackknife is None:
+            return bootstrap_percentile.bounds(members, levels)
+        return self._jackknife.interval(members, self._y_scaling.scale, levels)
 
 
 def n_averaged(construction: ModuleType, n_members: int) -> int:

@@ -40,7 +40,7 @@ class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):
         that raises the loss most (fast gradient sign). The method's authors use 0.01; 0 is off and twice as fast.
     {warm_up}
     {adam}
-    {gaussian_training}
+    {training}
     {warm_start}
     {common}
 
@@ -80,7 +80,10 @@ class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):
     }
 
     def _sampling(self) -> tuple[Any, ...]:
-        return (*super()._sampling(), self.adversarial_epsilon)
+        return (self.adversarial_epsilon,)
+
+    def _and_lower(self) -> str:
+        return ", or lower adversarial_epsilon" if self.adversarial_epsilon > 0 else ""
 
     def _adversarial(self, sample: Sample) -> npt.NDArray[np.float32] | None:
         if self.adversarial_epsilon == 0:

@@ -24,7 +24,7 @@ from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._trained import TrainedRegressor
 from extranets.estimators._warnings import warn_user
 from extranets.networks import Architecture, Ensemble
-from extranets.uncertainty.components import Array
+from extranets.uncertainty.components import Array, HeldOut
 from extranets.uncertainty.intervals import Construction, delta
 from extranets.uncertainty.intervals.delta import Curvature
 
@@ -66,8 +66,8 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
     """One network, with intervals from a linear expansion in its weights.
 
     The variance at x is noise * (1 + S(x)), S(x) = f'(J'J + damping)^-1 f, where f is the gradient of the prediction with
-    respect to the weights and J holds those of the training rows. For a linear network this is the interval of ordinary
-    least squares. It rests on a network that is trained to convergence and has far fewer weights than there are rows; with
+    respect to the weights and J holds those of the training rows. For a linear network with ``noise="train"`` this is the
+    interval of ordinary least squares. It rests on a network that is trained to convergence and has far fewer weights than there are rows; with
     more, J'J is near singular and a warning says so.
 
     Parameters
@@ -127,26 +127,47 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         return super()._learn(sample)
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
+        unseen = (
+            plan.fold_of_row == 0 if plan is not None and plan.keeps_rows_from_final else np.zeros(len(sample.y), bool)
+        )
         with progress_line("Curvature", self.verbose):
-            curvatures = [self._curvature(fitted.ensemble, output, sample) for output in range(sample.y.shape[1])]
-        self._warn_if_singular(curvatures, fitted.recipe.architecture)
-        effective = np.array([curvature.n_effective for curvature in curvatures])
+            final = self._delta_moments(fitted.ensemble, sample, ~unseen)
+        self._warn_if_singular(final.curvatures, fitted.recipe.architecture)
+        effective = np.array([curvature.n_effective for curvature in final.curvatures])
         if plan is None:
-            noise = self._training_noise(self._moments_of(fitted.ensemble, fitted.recipe), sample, effective)
+            noise = {"_noise": self._training_noise(final, sample, effective), "_factors": None}
         else:
-            noise = super()._noise_of(fitted, extra, sample, plan)
+            held = plan.errors(
+                fitted.ensemble, extra, sample, lambda e: final if unseen.any() else self._fold_moments(e, sample, plan)
+            )
+            noise = self._noise_from(held, 1, False)
         return {
             **noise,
-            "_curvatures": curvatures,
-            "damping_": np.array([curvature.damping for curvature in curvatures]),
+            "_curvatures": final.curvatures,
+            "damping_": np.array([curvature.damping for curvature in final.curvatures]),
             "n_effective_parameters_": effective,
         }
 
-    def _curvature(self, network: Ensemble, output: int, sample: Sample) -> Curvature:
+    def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
+        # Squared errors on unseen rows have mean noise * (1 + S(x)).
+        squares = held.residual**2 / (1 + held.spread)
+        return {"_noise": np.average(squares, axis=0, weights=held.weight), "_factors": None}
+
+    def _fold_moments(self, network: Ensemble, sample: Sample, plan: Plan) -> DeltaMoments:
+        fold = plan.fold_of_member(network.members.ids)[0]
+        return self._delta_moments(network, sample, plan.fold_of_row != fold)
+
+    def _delta_moments(self, network: Ensemble, sample: Sample, rows: npt.NDArray[np.bool_]) -> DeltaMoments:
+        """From the rows that the network was trained on. Shape: rows ``(n,)``."""
+        outputs = range(sample.y.shape[1])
+        curvatures = [self._curvature(network, output, sample.X[rows], sample.weight[rows]) for output in outputs]
+        return DeltaMoments(network, curvatures, thread_count(self.n_jobs))
+
+    def _curvature(self, network: Ensemble, output: int, X: npt.NDArray[np.float32], weight: Array) -> Curvature:
         n = len(network.parameters)
         information = np.zeros((n, n))
-        root_weight = np.sqrt(sample.weight)[:, None]
-        for rows, gradients in gradient_blocks(network, output, sample.X, thread_count(self.n_jobs)):
+        root_weight = np.sqrt(weight)[:, None]
+        for rows, gradients in gradient_blocks(network, output, X, thread_count(self.n_jobs)):
             weighted = gradients * root_weight[rows]
             information += weighted.T @ weighted
         return Curvature.of(information, None if self.damping == "auto" else float(self.damping))
@@ -165,6 +186,9 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
                 f"intervals rest on damping={max(c.damping for c in curvatures):.3g}. Use fewer units or more rows, or "
                 "another estimator.",
             )
+
+    def _mean_moments(self) -> Moments:
+        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
 
     def _moments(self) -> Moments:
         return DeltaMoments(self.ensemble_, self._curvatures, thread_count(self.n_jobs))

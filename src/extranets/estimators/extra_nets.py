@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._cv_plus import CvPlus
 from extranets.estimators._fitted import Fitted
 from extranets.estimators._held_out import FIRST_FOLD_ID, Plan, Sample
@@ -115,7 +116,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
             raise ValueError("interval='cv+' needs the folds of noise='cv'.")
 
     def _sampling(self) -> tuple[Any, ...]:
-        return (*super()._sampling(), self.keep_prob, self.null_members)
+        return (self.keep_prob, self.null_members)
 
     def _draw(self, architecture: Architecture, seed: int, ids: npt.NDArray[np.uint32]) -> Members:
         null = (
@@ -146,5 +147,6 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
                 for rows in blocks(X.shape[0])
             ]
         )
+        warn_if_infinite(bounds, levels, len(self._cv_plus.residuals), "Fit to more rows.")
         bounds = np.moveaxis(self._y_scaling.undo(np.moveaxis(bounds, 1, -1)), -1, 1)
         return bounds[:, 0] if self._y_is_vector else bounds

@@ -122,22 +122,30 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
             Precision in the target's units; 1 / ``noise_variance_`` unless given.
         """
         X, y = self._check_held_out(X, y)
-        if tau is None and self._learns_noise:
-            raise ValueError(
-                "With loss='gaussian_nll' there is no single tau; pass one, or score predict_dist instead."
-            )
-        variance = np.broadcast_to(
-            np.asarray(self.noise_variance_ if tau is None else 1 / np.asarray(tau)), y.shape[1:]
-        )
+        std = np.sqrt(self._pass_variance(tau))
         step = max(1, BLOCK_SIZE // self.n_passes)
         total = 0.0
         for begin in range(0, len(y), step):
             rows = slice(begin, begin + step)
             passes = self._y_scaling.undo(self._members(self._x_scaling.apply(X[rows])))
-            total += len(y[rows]) * mixture_log_likelihood(
-                y[rows], passes, np.broadcast_to(np.sqrt(variance), y[rows].shape)
-            )
+            total += len(y[rows]) * mixture_log_likelihood(y[rows], passes, np.broadcast_to(std, y[rows].shape))
         return total / len(y)
+
+    def _pass_variance(self, tau: float | Array | None) -> Array:
+        """Variance of every pass as a Gaussian. Shape: ``(n_outputs,)``."""
+        if tau is None and self._learns_noise:
+            raise ValueError(
+                "With loss='gaussian_nll' there is no single tau; pass one, or score predict_dist instead."
+            )
+        if tau is None:
+            with np.errstate(divide="ignore"):  # a constant target has no noise
+                tau = 1 / (self._constant_noise() * self._y_scaling.scale**2)
+        tau, outputs = np.asarray(tau, dtype=np.float64), self._y_scaling.scale
+        if tau.shape not in ((), outputs.shape) or not (np.isfinite(tau) & (tau > 0)).all():
+            raise ValueError(
+                f"tau must be positive and finite, one number or one for each of {len(outputs)} outputs; got {tau}."
+            )
+        return np.broadcast_to(1 / tau, outputs.shape)
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
@@ -159,19 +167,23 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
         plan = self._plan(len(sample.y), seed) or cross_validation(len(sample.y), self.n_folds, 1, seed)
         scores = {}
         for keep in CANDIDATES:
-            recipe = self._recipe(replace(options, dropout_keep=keep), sample, seed)
+            recipe = self._recipe(replace(options, dropout_keep=keep), sample, plan, seed)
             scores[keep] = held_out_likelihood(self._held_out_errors(recipe, sample, plan), recipe)
         return scores
 
     def _held_out_errors(self, recipe: Recipe, sample: Sample, plan: Plan) -> HeldOut:
-        final = np.arange(0 if plan.members_per_fold else 1, dtype=np.uint32)  # only a hold-out needs the final network
+        final = np.arange(int(plan.keeps_rows_from_final), dtype=np.uint32)  # only a hold-out needs the final network
         ensemble = self._train(recipe, sample, plan, final).ensemble
         n_final = int(np.searchsorted(ensemble.members.ids, FIRST_FOLD_ID))
         return plan.errors(ensemble[:n_final], ensemble[n_final:], sample, lambda e: self._moments_of(e, recipe))
 
     # -- prediction ----------------------------------------------------------------------------------------------------
 
+    def _construction(self) -> dict[str, Any]:
+        return {**super()._construction(), "n_passes": self.n_passes}
+
     def _passes(self, recipe: Recipe) -> dict[str, Any]:
+        self._validate_params()  # n_passes may have changed since fit
         return {
             "n_threads": thread_count(self.n_jobs),
             "n_passes": self.n_passes,

@@ -26,7 +26,7 @@ class MeanVarianceRegressor(GaussianParameters, TrainedRegressor):
     {hidden}
     {warm_up}
     {adam}
-    {gaussian_training}
+    {training}
     {common}
 
     Attributes

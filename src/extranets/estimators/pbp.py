@@ -119,6 +119,7 @@ class PBPRegressor(NetsRegressor):
         return PosteriorMoments(self.posterior_, thread_count(self.n_jobs))
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
+        self._validate_params()  # n_passes may have changed since fit
         networks = [
             pbp.sample(self.posterior_, output, self.n_passes, self._seed) for output in range(len(self.posterior_))
         ]

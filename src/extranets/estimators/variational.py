@@ -76,6 +76,7 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
 
     @property
     def ensemble_(self) -> Ensemble:
+        self._validate_params()  # n_passes may have changed since fit
         return variational.sample(self.posterior_, 0, self.n_passes, self._seed)
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
@@ -103,6 +104,9 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
             "_factors": None,
             "_learns_noise": False,
         }
+
+    def _construction(self) -> dict[str, Any]:
+        return {**super()._construction(), "n_passes": self.n_passes}
 
     def _moments(self) -> Moments:
         return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))

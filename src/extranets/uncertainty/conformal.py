@@ -54,7 +54,8 @@ def conformal_scores(y: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike =
     y, mean = np.asarray(y, dtype=np.float64), np.asarray(mean, dtype=np.float64)
     if y.shape != mean.shape:
         raise ValueError(f"y and mean must have the same shape; got {y.shape} and {mean.shape}.")
-    return np.abs(y - mean) / _positive("std", std, mean.shape)
+    with np.errstate(over="ignore"):  # a scale of almost zero makes an infinite score
+        return np.abs(y - mean) / _positive("std", std, mean.shape)
 
 
 def conformal_quantile(scores: npt.ArrayLike, coverage: npt.ArrayLike) -> Array:
@@ -81,7 +82,9 @@ def conformal_quantile(scores: npt.ArrayLike, coverage: npt.ArrayLike) -> Array:
     >>> print(conformal_quantile([3.0, 1.0, 4.0, 2.0], [0.5, 0.8, 0.9]))
     [ 3.  4. inf]
     """
-    scores = _finite("scores", scores)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.size == 0 or np.isnan(scores).any():
+        raise ValueError("scores are empty or contain NaN; give at least one row, and numbers only.")
     if scores.ndim not in (1, 2):
         raise ValueError(f"scores must have shape (n,) or (n, n_outputs); got {scores.shape}.")
     quantile = _order_statistics(np.moveaxis(scores, 0, -1), _ranks(len(scores), coverage))

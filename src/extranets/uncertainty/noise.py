@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from extranets.uncertainty.components import Array, HeldOut, unbiased
@@ -28,15 +26,14 @@ def training_variance(residual: Array, weight: Array, n_parameters: float | Arra
     """Training residual variance, divided by the residual degrees of freedom n - n_parameters.
 
     Networks with more than half as many parameters as there are rows leave too few degrees of freedom; the divisor is then
-    n / 2, and a warning says so.
+    n / 2, and the figure says little.
 
     Shape: residual ``(n, n_outputs)``, weight ``(n,)``, n_parameters one number or ``(n_outputs,)`` -> ``(n_outputs,)``.
     """
     n = len(residual)
-    if np.max(n_parameters) > n / 2:
-        warnings.warn(
-            f"noise='train': a network has {np.max(n_parameters):.0f} parameters on average and there are {n} rows, so "
-            "training residuals say little about the noise; use noise='cv' or noise='holdout'.",
-            stacklevel=2,
-        )
     return np.average(residual**2, axis=0, weights=weight) * (n / (n - np.minimum(n_parameters, n / 2)))
+
+
+def leaves_too_few_degrees(n_parameters: float | Array, n_rows: int) -> bool:
+    """Whether :func:`training_variance` had to cut the correction short."""
+    return bool(np.max(n_parameters) > n_rows / 2)
