@@ -39,7 +39,7 @@ from extranets.metrics import coverage, gaussian_log_likelihood, interval_score,
 # ensembles, whose authors leave open which of adversarial training and which start of the variance they used, so both are
 # chosen by cross-validation on training rows; 400 epochs for MC dropout, with the dropout rate chosen on training rows as its
 # authors did. Two layers have a rate of dropout of 0.05, batches of 128, and 5,000 epochs for tables of up to 2,000
-# rows, 1,000 for larger ones and 400 for protein; the published figures took 20,000. Methods without a published figure have our defaults.
+# rows, 400 for larger ones; the published figures took 20,000. Methods without a published figure have our defaults.
 DROPOUT = MCDropoutRegressor(keep_prob="auto", max_iter=400, n_folds=3, n_passes=1000)
 DEEP_ENSEMBLE = GridSearchCV(
     DeepEnsembleRegressor(max_iter=40, early_stopping=False),
@@ -84,7 +84,7 @@ def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Fi
     network = model.estimator if isinstance(model, GridSearchCV) else model
     network.set_params(hidden_layer_sizes=units(method, dataset), random_state=split, n_jobs=1)
     if "two layers" in method:
-        network.set_params(max_iter=5_000 if len(train) < 2_000 else 400 if dataset == "protein" else 1_000)
+        network.set_params(max_iter=5_000 if len(train) < 2_000 else 400)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="J'J is near singular")
         model.fit(table.X[train], table.y[train])

@@ -12,7 +12,19 @@ import extranets
 ROOT = Path(extranets.__file__).parent
 
 # From the top. A name is a module or a package of src/extranets.
-LAYERS = ["_random", "data", "networks", "engine", "uncertainty", "metrics", "estimators", "build", "studies", "cli", "__init__"]
+LAYERS = [
+    "_random",
+    "data",
+    "networks",
+    "engine",
+    "uncertainty",
+    "metrics",
+    "estimators",
+    "build",
+    "studies",
+    "cli",
+    "__init__",
+]
 
 # Layers that must not know each other although the order would allow it.
 STRANGERS = {

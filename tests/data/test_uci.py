@@ -10,7 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from extranets.data import DATASETS, DatasetInfo, data_dir, load, splits, stored_splits
+from extranets.data import (
+    DATASETS,
+    DatasetInfo,
+    available,
+    cache_dir,
+    data_dir,
+    load,
+    splits,
+    stored_split,
+    stored_splits,
+)
 
 ROWS = ["1.5\t2 3 9", "-4 5e1 6 9", "7 8 9 9"]
 # Columns out of order and one unused column, so that a loader which guesses is caught.
@@ -97,6 +107,40 @@ def test_absent_folder_is_named_with_its_source(tmp_path, monkeypatch):
         data_dir()
     with pytest.raises(FileNotFoundError, match=r"elsewhere \(data_dir\) does not exist"):
         data_dir(tmp_path / "elsewhere")
+
+
+def test_cache_folder_is_an_argument_a_variable_or_in_the_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXTRANETS_CACHE", str(tmp_path / "variable"))
+    assert cache_dir(tmp_path / "argument") == tmp_path / "argument"
+    assert cache_dir() == tmp_path / "variable"
+    monkeypatch.delenv("EXTRANETS_CACHE")
+    assert cache_dir() == Path.home() / ".cache" / "extranets"
+
+
+def test_load_looks_into_the_data_folder_then_into_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXTRANETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("EXTRANETS_DATA", raising=False)
+    write_small(tmp_path / "cache", ["1 2 3"] * 3)
+    assert load(SMALL).y.tolist() == [2, 2, 2]
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("EXTRANETS_DATA", str(tmp_path / "data"))
+    assert load(SMALL).y.tolist() == [2, 2, 2]
+    write_small(tmp_path / "data", ["1 5 3"] * 3)
+    assert load(SMALL).y.tolist() == [5, 5, 5]
+    with pytest.raises(FileNotFoundError, match="No data file for small"):
+        load(SMALL, tmp_path)  # a folder that is named is the only one that counts
+
+
+def test_available_names_what_load_would_find(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXTRANETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("EXTRANETS_DATA", str(tmp_path / "data"))
+    for place, name, file in [("cache", "boston", "data.txt"), ("data", "year", "YearPredictionMSD.txt.gz")]:
+        folder = tmp_path / place / DATASETS[name].folder / "data"
+        folder.mkdir(parents=True)
+        write_text(folder / file, "1 2\n")
+    (tmp_path / "data" / DATASETS["yacht"].folder / "data").mkdir(parents=True)  # a folder without a table
+    assert available() == ("boston", "year")
+    assert available(tmp_path / "data") == ("year",)
 
 
 # --- reading
@@ -266,6 +310,22 @@ def test_splits_follow_the_benchmark_recipe():
 def test_too_few_rows_to_split_are_refused(n_rows):
     with pytest.raises(ValueError, match="n_rows must be at least 5"):
         next(splits(n_rows, 1))
+
+
+def test_one_stored_split_is_read_or_absent(tmp_path):
+    folder = write_small(tmp_path)
+    assert stored_split(SMALL, 0, tmp_path) is None
+    write_splits(folder)
+    train, test = stored_split(SMALL, 0, tmp_path)
+    assert (train.tolist(), test.tolist()) == ([2, 0], [1])
+    assert stored_split(SMALL, 1, tmp_path) is None
+    write_splits(folder, count="7")
+    with pytest.raises(ValueError, match="but small has 1 splits"):
+        stored_split(SMALL, 0, tmp_path)
+    (folder / "index_test_0.txt").unlink()
+    (folder / "n_splits.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"index_test_0\.txt is missing"):
+        stored_split(SMALL, 0, tmp_path)
 
 
 def test_stored_splits_are_read(tmp_path):

@@ -1,4 +1,4 @@
-"""The ten regression data sets of the empirical study, read from local files. Nothing is ever downloaded.
+"""The ten regression data sets of the empirical study, read from local files. Nothing is downloaded unless it is asked for.
 
 The files are laid out as in the public benchmark: for each data set a folder ``<data_dir>/<folder>/data`` with
 
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 ENVIRONMENT_VARIABLE = "EXTRANETS_DATA"
+CACHE_VARIABLE = "EXTRANETS_CACHE"
 TRAIN_FRACTION = 0.9
 SPLIT_SEED = 1
 
@@ -155,7 +156,41 @@ def data_dir(path: PathLike | None = None) -> Path:
     return folder
 
 
-def load(name: str | DatasetInfo, data_dir: PathLike | None = None) -> Table:
+def cache_dir(path: PathLike | None = None) -> Path:
+    """The folder of downloaded data sets, which need not exist.
+
+    Parameters
+    ----------
+    path : path-like or None, default=None
+        The folder. If None, the environment variable ``EXTRANETS_CACHE`` names it; without that it is ``~/.cache/extranets``.
+
+    Examples
+    --------
+    >>> cache_dir("downloads").name
+    'downloads'
+    """
+    return Path(path or os.environ.get(CACHE_VARIABLE) or "~/.cache/extranets").expanduser()
+
+
+def available(data_dir: PathLike | None = None) -> tuple[str, ...]:
+    """Names of the data sets that :func:`load` finds without a download, in the order of :data:`DATASETS`.
+
+    Parameters
+    ----------
+    data_dir : path-like or None, default=None
+        As in :func:`load`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as empty:
+    ...     available(empty)
+    ()
+    """
+    return tuple(name for name, info in DATASETS.items() if _find(info, data_dir) is not None)
+
+
+def load(name: str | DatasetInfo, data_dir: PathLike | None = None, *, download: bool = False) -> Table:
     """Read one data set.
 
     Parameters
@@ -163,7 +198,9 @@ def load(name: str | DatasetInfo, data_dir: PathLike | None = None) -> Table:
     name : str or DatasetInfo
         A short name of :data:`DATASETS`, or the description of a data set of your own in the same layout.
     data_dir : path-like or None, default=None
-        Where the data sets are; see :func:`data_dir`.
+        Where the data sets are. If None: the folder of :func:`data_dir` or, for sets that are not there, :func:`cache_dir`.
+    download : bool, default=False
+        Fetch a set that is not found into :func:`cache_dir`; see :func:`extranets.data.download.download`.
 
     Returns
     -------
@@ -193,6 +230,10 @@ def load(name: str | DatasetInfo, data_dir: PathLike | None = None) -> Table:
     array([3., 6.])
     """
     info = _info(name)
+    if download and _find(info, data_dir) is None:
+        from extranets.data.download import download as fetch  # which reads what it has fetched with this function
+
+        data_dir = fetch(info.name)
     folder = _folder(info, data_dir)
     path = _data_file(info, folder)
     values = _read_table(path)
@@ -243,7 +284,7 @@ def stored_splits(name: str | DatasetInfo, data_dir: PathLike | None = None) -> 
     name : str or DatasetInfo
         As in :func:`load`.
     data_dir : path-like or None, default=None
-        Where the data sets are; see :func:`data_dir`.
+        As in :func:`load`.
 
     Returns
     -------
@@ -263,6 +304,35 @@ def stored_splits(name: str | DatasetInfo, data_dir: PathLike | None = None) -> 
     return [_stored_split(info, folder, i) for i in range(info.n_splits)]
 
 
+def stored_split(name: str | DatasetInfo, index: int, data_dir: PathLike | None = None) -> tuple[Rows, Rows] | None:
+    """One of the splits of :func:`stored_splits`, or None if its index files are not there.
+
+    Parameters
+    ----------
+    name : str or DatasetInfo
+    index : int
+        Number of the split, from 0.
+    data_dir : path-like or None, default=None
+        As in :func:`load`.
+
+    Returns
+    -------
+    (train, test) or None
+        Row numbers as stored, two int64 arrays.
+
+    Raises
+    ------
+    ValueError
+        As :func:`stored_splits`.
+    """
+    info = _info(name)
+    folder = _folder(info, data_dir)
+    if not any((folder / f"index_{part}_{index}.txt").exists() for part in ("train", "test")):
+        return None
+    _check_split_count(info, folder / "n_splits.txt")
+    return _stored_split(info, folder, index)
+
+
 def _info(name: str | DatasetInfo) -> DatasetInfo:
     if isinstance(name, DatasetInfo):
         return name
@@ -272,14 +342,24 @@ def _info(name: str | DatasetInfo) -> DatasetInfo:
 
 
 def _folder(info: DatasetInfo, root: PathLike | None) -> Path:
-    return data_dir(root) / info.folder / "data"
+    """Where the data set is, or else where it should be."""
+    return _find(info, root) or data_dir(root) / info.folder / "data"
+
+
+def _find(info: DatasetInfo, root: PathLike | None) -> Path | None:
+    """The first folder with a data file of this set: below ``root`` or, if that is None, in the usual places."""
+    roots = [root] if root is not None else [os.environ.get(ENVIRONMENT_VARIABLE), cache_dir()]
+    folders = [Path(place).expanduser() / info.folder / "data" for place in roots if place]
+    return next((folder for folder in folders if any((folder / file).is_file() for file in info.files)), None)
 
 
 def _data_file(info: DatasetInfo, folder: Path) -> Path:
     for file in info.files:
         if (folder / file).is_file():
             return folder / file
-    raise FileNotFoundError(f"No data file for {info.name}: looked for {', '.join(info.files)} in {folder}.")
+    raise FileNotFoundError(
+        f"No data file for {info.name}: looked for {', '.join(info.files)} in {folder}. load(..., download=True) fetches it."
+    )
 
 
 def _open(path: Path) -> IO[str]:

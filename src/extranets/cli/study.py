@@ -1,0 +1,182 @@
+"""``extranets study``: the paper's studies as resumable runs, and their comparison with the printed tables."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(no_args_is_help=True, help="Re-run the paper's studies. The same command goes on where it stopped.")
+
+
+Format = Literal["table", "csv", "parquet", "markdown", "latex"]
+Noise = Literal["test", "holdout", "cv", "train"]
+Triangle = Literal["upper", "lower", "mean"]
+
+Out = Annotated[Path, typer.Option("--out", help="Folder of the run; made if it does not exist.")]
+Jobs = Annotated[int, typer.Option(help="Processes; -1 for one on every core.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
+Shape = Annotated[Format, typer.Option("--format", help="How the results are printed.")]
+File = Annotated[Path | None, typer.Option("--file", help="Write the results here instead of printing them.")]
+
+SIMULATION_COLUMNS = (
+    "process",
+    "method",
+    "p",
+    "T",
+    "mape",
+    "mspe",
+    "non_coverage_01",
+    "non_coverage_05",
+    "non_coverage_10",
+    "n_dropped",
+)
+UCI_COLUMNS = (
+    "dataset",
+    "column",
+    "n_splits",
+    "rmse",
+    "coverage",
+    "width",
+    "interval_score",
+    "log_likelihood",
+    "crps",
+    "seconds",
+)
+
+
+@app.command()
+def simulation(
+    out: Out,
+    replications: Annotated[int, typer.Option(min=1, help="Simulated data sets of each process.")] = 100,
+    noise: Annotated[Noise, typer.Option(help="Where the residual variance comes from; test is the paper's.")] = "test",
+    correlation: Annotated[Triangle, typer.Option(help="How the printed correlation matrix is read.")] = "upper",
+    restarts: Annotated[int, typer.Option(min=1, help="Starts per network; the best by training loss is kept.")] = 1,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    format: Shape = "table",
+    file: File = None,
+) -> None:
+    """Table 1: extra-nets, MC dropout and bootstrap on the two simulated processes.
+
+    Example: extranets study simulation --out runs/simulation
+    """
+    from extranets.studies.simulation import SimulationStudy
+
+    study = SimulationStudy(replications, noise, correlation, restarts, seed)
+    _run(study, out, jobs, format, file, SIMULATION_COLUMNS)
+
+
+@app.command()
+def correlation(
+    out: Out,
+    resamples: Annotated[int, typer.Option("--resamples", "-B", min=2, help="Resamples of the test rows.")] = 100,
+    learners: Annotated[int, typer.Option("--learners", "-T", min=2, help="Networks.")] = 30,
+    fresh: Annotated[int, typer.Option(min=2, help="Fresh training sets for the true quantities.")] = 60,
+    figure: Annotated[Path | None, typer.Option(help="Also draw the paper's figure into this file.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    format: Shape = "table",
+    file: File = None,
+) -> None:
+    """Table 2 and its figure: are the learners independent?
+
+    Example: extranets study correlation --out runs/correlation --figure correlation.png
+    """
+    from extranets.studies import correlation as module
+
+    study = module.CorrelationStudy(B=resamples, T=learners, fresh=fresh, seed=seed)
+    records = _run(study, out, jobs, format, file, None)
+    if figure is not None:
+        module.figure(records, figure)
+
+
+@app.command()
+def uci(
+    out: Out,
+    dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help='Column; may be repeated; "all" for every method.')] = None,
+    splits: Annotated[int | None, typer.Option(min=1, help="Only the first so many splits.")] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of the paper's columns.")] = 40,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets; EXTRANETS_DATA by default.")] = None,
+    download: Annotated[bool, typer.Option(help="Fetch data sets that are not there, into a cache.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    format: Shape = "table",
+    file: File = None,
+) -> None:
+    """Table 3: the UCI data sets on their fixed splits.
+
+    Example: extranets study uci --out runs/uci --data-dir data/uci
+    """
+    study = _uci_study(dataset, column, splits, epochs, seed, data_dir, download)
+    _run(study, out, jobs, format, file, UCI_COLUMNS)
+
+
+@app.command()
+def compare(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")], format: Shape = "table", file: File = None
+) -> None:
+    """A run's figures beside the paper's printed ones.
+
+    Example: extranets study compare runs/uci --format markdown
+    """
+    from extranets.studies import registry, runs
+    from extranets.studies.compare import COLUMNS
+    from extranets.studies.compare import compare as beside
+
+    found = runs.load(run)
+    rows = found.study(registry()).summarise(found.records)
+    _show(beside(found.name, rows), COLUMNS, format, file)
+    if not found.done:
+        _say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
+
+
+def _uci_study(
+    dataset: list[str] | None, column: list[str] | None, splits: int | None, epochs: int, seed: int,
+    data_dir: Path | None, download: bool,
+) -> Any:  # fmt: skip
+    from extranets.studies.uci import UciStudy
+
+    chosen: dict[str, Any] = {} if not column else {"columns": "all" if column == ["all"] else tuple(column)}
+    return UciStudy(datasets=tuple(dataset or ()), splits=splits, epochs=epochs, seed=seed, data_dir=data_dir, **chosen)
+
+
+def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, columns: Any) -> list[dict[str, Any]]:
+    from extranets.studies import runs
+    from extranets.studies.tables import figures
+
+    try:
+        records = runs.run(study, out, jobs=jobs)
+    except runs.RunInterrupted as stop:
+        _say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
+        raise typer.Exit(130) from None
+    _show(figures(study.summarise(records)), columns, format, file)
+    return records
+
+
+def _show(rows: list[dict[str, Any]], columns: Any, format: Format, file: Path | None) -> None:
+    from extranets.studies.tables import render
+
+    if format == "parquet":
+        if file is None:
+            raise typer.BadParameter("parquet is written to a file; give --file PATH.")
+        render(rows, columns, "parquet", file)
+        return
+    rendered = render(rows, columns, format)
+    if file is not None:
+        with file.open("w", encoding="utf-8") as stream:
+            Console(file=stream, width=200).print(rendered) if format == "table" else print(rendered, file=stream)
+    elif format == "table":
+        console = Console()
+        (console if console.is_terminal else Console(width=200)).print(rendered)
+    else:
+        print(rendered)
+
+
+def _say(text: str) -> None:
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True)

@@ -1,0 +1,91 @@
+"""``extranets study`` as a user calls it: in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
+
+
+def extranets(*arguments, **options):
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, **options)
+
+
+@pytest.fixture(scope="module")
+def simulation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "simulation"
+    done = extranets("study", "simulation", "--out", folder, "--replications", 2, "--jobs", 1, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_a_tiny_simulation_prints_its_table(simulation):
+    folder, text = simulation
+    lines = text.strip().splitlines()
+    assert lines[0].startswith("process,method,p,T,mape,mape_se,mspe,mspe_se,non_coverage_01")
+    assert len(lines) == 1 + 3 * 3 + 3 * 11  # T in 30, 50, 70; three methods, and eleven for the linear process
+    assert (folder / "DONE").exists() and len(list((folder / "units").iterdir())) == 4
+
+
+def test_the_same_command_again_does_nothing_and_prints_the_same(simulation):
+    folder, text = simulation
+    begin = (folder / "run.json").read_bytes()
+    again = extranets("study", "simulation", "--out", folder, "--replications", 2, "--jobs", 1, "--format", "csv")
+    assert again.stdout == text and (folder / "run.json").read_bytes() == begin
+
+
+def test_another_configuration_is_refused_with_the_difference(simulation):
+    refused = extranets("study", "simulation", "--out", simulation[0], "--replications", 3, "--noise", "train")
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert "replications: 2 -> 3" in refused.stderr and 'noise: "test" -> "train"' in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex", "csv"])
+def test_compare_puts_the_printed_figures_beside_ours(simulation, format):
+    done = extranets("study", "compare", simulation[0], "--format", format)
+    assert done.returncode == 0, done.stderr
+    assert "nonlinear, extra-nets, p = 0.995, T = 30" in done.stdout and "19.89" in done.stdout
+
+
+def test_parquet_goes_to_a_file(simulation, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    refused = extranets("study", "compare", simulation[0], "--format", "parquet")
+    assert refused.returncode == 2 and "--file" in refused.stderr
+    path = tmp_path / "compared.parquet"
+    assert extranets("study", "compare", simulation[0], "--format", "parquet", "--file", path).returncode == 0
+    table = pandas.read_parquet(path)
+    assert len(table) == 210 and set(table["verdict"].dropna()) <= {"reproduced", "better", "contradicts"}
+
+
+def test_a_folder_that_is_no_run_is_said(tmp_path):
+    done = extranets("study", "compare", tmp_path)
+    assert done.returncode == 1 and "is no run" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_done_and_tells_how_to_go_on(tmp_path):
+    folder = tmp_path / "run"
+    command = [*COMMAND, "study", "simulation", "--out", str(folder), "--jobs", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    units = folder / "units"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (units.exists() and list(units.glob("*.json"))):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in errors
+    assert "of 200 units are done" in errors and "extranets study simulation --out" in errors
+    assert not (folder / "DONE").exists()
+
+
+def test_help_has_examples():
+    for name in ("simulation", "correlation", "uci", "compare"):
+        done = extranets("study", name, "--help")
+        assert done.returncode == 0 and "Example: extranets study" in done.stdout
