@@ -89,3 +89,11 @@ def test_help_has_examples():
     for name in ("simulation", "correlation", "uci", "compare"):
         done = extranets("study", name, "--help")
         assert done.returncode == 0 and "Example: extranets study" in done.stdout
+
+
+def test_data_that_are_not_there_are_said_and_not_fetched(tmp_path):
+    environment = {"EXTRANETS_DATA": str(tmp_path), "EXTRANETS_CACHE": str(tmp_path / "cache")}
+    command = [*COMMAND, "study", "uci", "--out", str(tmp_path / "run"), "--dataset", "boston"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.returncode == 1 and "boston" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "cache").exists()

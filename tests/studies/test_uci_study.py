@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.stats import norm
 from sklearn.ensemble import ExtraTreesRegressor
 
 import extranets
-from extranets.data import DATASETS
+from extranets.data import DATASETS, uci
 from extranets.studies import runs
 from extranets.studies.uci import (
     COLUMNS,
@@ -201,6 +201,30 @@ def test_one_size_alone_gives_the_same(root):
         for columns in (SHALLOW, SHALLOW[1:])
     )
     assert both[1:] == alone
+
+
+def test_records_are_in_the_order_of_the_columns(root):
+    columns = (SHALLOW[1], "Extra-trees", SHALLOW[0])
+    records = UciStudy(datasets=("yacht",), columns=columns, epochs=1, data_dir=root).run("yacht-00").records
+    assert tuple(record["column"] for record in records) == columns
+
+
+def test_the_year_data_set(tmp_path, monkeypatch):
+    """Its real description with fewer rows: commas, target first, no index files, one split by position."""
+    small = replace(DATASETS["year"], rows=60, n_train=50)
+    monkeypatch.setattr(uci, "DATASETS", {"year": small})
+    values = np.random.default_rng(0).normal(size=(60, 91)).round(3)
+    folder = tmp_path / small.folder / "data"
+    folder.mkdir(parents=True)
+    np.savetxt(folder / "YearPredictionMSD.txt", values, fmt="%.3f", delimiter=",")
+    study = UciStudy(columns=SHALLOW[:1], epochs=3, data_dir=tmp_path)
+    assert study.units() == ["year-00"]
+    [record] = study.run("year-00").records
+    with pytest.warns(UserWarning, match="noise='train'"):
+        model = paper_model((100,), 5, seed_of(0)).fit(values[:50, 1:], values[:50, 0])
+    assert record["rmse"] == np.sqrt(np.mean((model.predict(values[50:, 1:]) - values[50:, 0]) ** 2))
+    [row] = study.summarise([record])
+    assert (row["rmse"], row["rmse_se"], row["n_splits"]) == (record["rmse"], None, 1)
 
 
 def test_networks_are_wider_for_the_large_sets():

@@ -101,7 +101,9 @@ def uci(
     dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
     column: Annotated[list[str] | None, typer.Option(help='Column; may be repeated; "all" for every method.')] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Only the first so many splits.")] = None,
+    rate: Annotated[float, typer.Option(min=0, help="Learning rate of the paper's columns.")] = 0.01,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the paper's columns.")] = 40,
+    noise: Annotated[Literal["train", "cv"], typer.Option(help="Residual variance of the paper's columns.")] = "train",
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets; EXTRANETS_DATA by default.")] = None,
     download: Annotated[bool, typer.Option(help="Fetch data sets that are not there, into a cache.")] = False,
     seed: Seed = 0,
@@ -113,7 +115,21 @@ def uci(
 
     Example: extranets study uci --out runs/uci --data-dir data/uci
     """
-    study = _uci_study(dataset, column, splits, epochs, seed, data_dir, download)
+    from extranets.studies.uci import UciStudy
+
+    if download:
+        _download(dataset, data_dir)
+    chosen: dict[str, Any] = {} if not column else {"columns": "all" if column == ["all"] else tuple(column)}
+    settings: dict[str, Any] = {
+        "splits": splits,
+        "rate": rate,
+        "epochs": epochs,
+        "noise": noise,
+        "seed": seed,
+        "data_dir": data_dir,
+    }
+    study = UciStudy(datasets=tuple(dataset or ()), **settings, **chosen)
+    _require(study.datasets, data_dir)
     _run(study, out, jobs, format, file, UCI_COLUMNS)
 
 
@@ -136,14 +152,25 @@ def compare(
         _say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
 
 
-def _uci_study(
-    dataset: list[str] | None, column: list[str] | None, splits: int | None, epochs: int, seed: int,
-    data_dir: Path | None, download: bool,
-) -> Any:  # fmt: skip
-    from extranets.studies.uci import UciStudy
+def _require(datasets: tuple[str, ...], data_dir: Path | None) -> None:
+    from extranets.data.uci import available
 
-    chosen: dict[str, Any] = {} if not column else {"columns": "all" if column == ["all"] else tuple(column)}
-    return UciStudy(datasets=tuple(dataset or ()), splits=splits, epochs=epochs, seed=seed, data_dir=data_dir, **chosen)
+    missing = [name for name in datasets if name not in available(data_dir)]
+    if missing:
+        raise ValueError(
+            f"No data for {', '.join(missing)}. Give --data-dir, set EXTRANETS_DATA to a folder that has them, or add --download."
+        )
+
+
+def _download(datasets: list[str] | None, data_dir: Path | None) -> None:
+    """Fetch what is not there yet; all but the huge one unless it is named."""
+    from extranets.data.download import download
+    from extranets.data.uci import DATASETS, available
+
+    for name in datasets or [name for name in DATASETS if name != "year"]:
+        if name not in available(data_dir):
+            _say(f"Fetching {name}")
+            download(name)
 
 
 def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, columns: Any) -> list[dict[str, Any]]:
@@ -155,7 +182,10 @@ def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, co
     except runs.RunInterrupted as stop:
         _say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
-    _show(figures(study.summarise(records)), columns, format, file)
+    rows = figures(study.summarise(records))
+    _show(
+        rows, columns if format in ("table", "markdown", "latex") else None, format, file
+    )  # the others keep everything
     return records
 
 

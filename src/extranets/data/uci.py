@@ -357,9 +357,8 @@ def _data_file(info: DatasetInfo, folder: Path) -> Path:
     for file in info.files:
         if (folder / file).is_file():
             return folder / file
-    raise FileNotFoundError(
-        f"No data file for {info.name}: looked for {', '.join(info.files)} in {folder}. load(..., download=True) fetches it."
-    )
+    hint = " load(..., download=True) fetches it." if info.name in DATASETS else ""
+    raise FileNotFoundError(f"No data file for {info.name}: looked for {', '.join(info.files)} in {folder}.{hint}")
 
 
 def _open(path: Path) -> IO[str]:
