@@ -10,17 +10,16 @@ The files are laid out as in the public benchmark: for each data set a folder ``
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
+
+from extranets.data._text import check_finite, read_indices, read_table
 
 ENVIRONMENT_VARIABLE = "EXTRANETS_DATA"
 CACHE_VARIABLE = "EXTRANETS_CACHE"
@@ -236,11 +235,11 @@ def load(name: str | DatasetInfo, data_dir: PathLike | None = None, *, download:
         data_dir = fetch(info.name)
     folder = _folder(info, data_dir)
     path = _data_file(info, folder)
-    values = _read_table(path)
+    values = read_table(path)
     if len(values) != info.rows:
         raise ValueError(f"{path}: {len(values)} rows, but {info.name} has {info.rows}")
     features, target = _columns(info, folder, n_columns=values.shape[1])
-    _check_finite(path, values, [*features, target])
+    check_finite(path, values, [*features, target])
     return Table(info.name, X=np.ascontiguousarray(values[:, features]), y=values[:, target].copy())
 
 
@@ -361,51 +360,6 @@ def _data_file(info: DatasetInfo, folder: Path) -> Path:
     raise FileNotFoundError(f"No data file for {info.name}: looked for {', '.join(info.files)} in {folder}.{hint}")
 
 
-def _open(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return open(path, encoding="utf-8", errors="replace")
-
-
-def _read_table(path: Path) -> Floats:
-    try:
-        delimiter = _delimiter(path)
-        return np.loadtxt(path, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2, encoding="utf-8")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: cannot be unpacked, it may be incomplete ({error})") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {_first_fault(path, delimiter) or error}") from error
-
-
-def _delimiter(path: Path) -> str | None:
-    """A comma if the first line has one, else None, which means any blanks."""
-    with _open(path) as file:
-        return "," if "," in file.readline() else None
-
-
-def _first_fault(path: Path, delimiter: str | None) -> str | None:
-    """Say where a file that NumPy refused goes wrong; its own messages count rows now from 0, now from 1."""
-    n_columns = None
-    with _open(path) as file:
-        for row, line in enumerate((line for line in file if line.strip()), start=1):
-            fields = line.split(delimiter)
-            n_columns = n_columns or len(fields)
-            if len(fields) != n_columns:
-                return f"row {row} has {len(fields)} columns, the rows before it have {n_columns}"
-            for column, field in enumerate(fields, start=1):
-                if not _is_number(field):
-                    return f"row {row}, column {column}: {field.strip()!r} is not a number (counted from 1)"
-    return None
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
 def _columns(info: DatasetInfo, folder: Path, n_columns: int) -> tuple[list[int], int]:
     """The input columns and the target column, checked against what the data set should have."""
     features, target = _named_columns(info, folder, n_columns)
@@ -423,42 +377,22 @@ def _named_columns(info: DatasetInfo, folder: Path, n_columns: int) -> tuple[lis
     features_file, target_file = folder / "index_features.txt", folder / "index_target.txt"
     if info.target_column is not None and not (features_file.exists() or target_file.exists()):
         return [c for c in range(n_columns) if c != info.target_column], info.target_column
-    targets = _read_indices(target_file).tolist()
+    targets = read_indices(target_file).tolist()
     if len(targets) != 1:
         raise ValueError(f"{target_file}: one column number expected, got {len(targets)}")
-    return _read_indices(features_file).tolist(), targets[0]
-
-
-def _read_indices(path: Path) -> Rows:
-    if not path.is_file():
-        raise FileNotFoundError(f"The index file {path} is missing.")
-    try:
-        return np.array([int(word) for word in path.read_text(encoding="utf-8").split()], dtype=np.int64)
-    except ValueError as error:
-        raise ValueError(f"{path}: whole numbers expected ({error})") from error
+    return read_indices(features_file).tolist(), targets[0]
 
 
 def _check_split_count(info: DatasetInfo, path: Path) -> None:
     if path.is_file():
-        stored = _read_indices(path).tolist()
+        stored = read_indices(path).tolist()
         if stored != [info.n_splits]:
             raise ValueError(f"{path}: holds {stored}, but {info.name} has {info.n_splits} splits")
 
 
 def _stored_split(info: DatasetInfo, folder: Path, i: int) -> tuple[Rows, Rows]:
-    train = _read_indices(folder / f"index_train_{i}.txt")
-    test = _read_indices(folder / f"index_test_{i}.txt")
+    train = read_indices(folder / f"index_train_{i}.txt")
+    test = read_indices(folder / f"index_test_{i}.txt")
     if not np.array_equal(np.sort(np.concatenate([train, test])), np.arange(info.rows)):
         raise ValueError(f"{folder}: split {i} does not hold each of the {info.rows} rows exactly once")
     return train, test
-
-
-def _check_finite(path: Path, values: Floats, columns: list[int]) -> None:
-    """Refuse NaN and infinity in the columns that are used; other columns do not matter."""
-    bad = ~np.isfinite(values)
-    bad_rows = np.flatnonzero(bad[:, columns].any(axis=1))
-    if len(bad_rows):
-        row = bad_rows[0]
-        column = min(c for c in columns if bad[row, c])
-        value = values[row, column]
-        raise ValueError(f"{path}: row {row + 1}, column {column + 1}: {value} is not a finite number (counted from 1)")
