@@ -182,7 +182,12 @@ def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, co
     except runs.RunInterrupted as stop:
         _say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
-    rows = figures(study.summarise(records))
+    rows = study.summarise(records)
+    if study.name == "uci":
+        from extranets.studies.uci import with_seconds
+
+        rows = with_seconds(rows, runs.load(out).timings)
+    rows = figures(rows)
     _show(
         rows, columns if format in ("table", "markdown", "latex") else None, format, file
     )  # the others keep everything

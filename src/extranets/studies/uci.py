@@ -249,6 +249,22 @@ class UciStudy:
             yield name, model, seconds
 
 
+def with_seconds(rows: list[Record], timings: dict[str, dict[str, float]]) -> list[Record]:
+    """Summary rows with the mean seconds of a fit. Clocks differ from run to run, so they are no part of the records.
+
+    Examples
+    --------
+    >>> with_seconds([{"dataset": "boston", "column": "PBP"}], {"boston-00": {"PBP": 1.0}, "boston-01": {"PBP": 3.0}})
+    [{'dataset': 'boston', 'column': 'PBP', 'seconds': 2.0}]
+    """
+
+    def mean(dataset: str, column: str) -> float | None:
+        found = [times[column] for unit, times in timings.items() if parsed(unit)[0] == dataset and column in times]
+        return float(np.mean(found)) if found else None
+
+    return [row | {"seconds": mean(row["dataset"], row["column"])} for row in rows]
+
+
 def parsed(unit: str) -> tuple[str, int]:
     """Data set and number of a unit's name."""
     dataset, _, number = unit.rpartition("-")
