@@ -46,26 +46,28 @@ DEEP_ENSEMBLE = GridSearchCV(
     scoring=log_likelihood_scorer(),
     cv=3,
 )
+# Two layers: 1,000 epochs instead of the published 20,000, a fixed rate of dropout, and batches of 128 as published.
+TWO_LAYERS: dict[str, Any] = {"keep_prob": 0.95, "learning_rate_init": 0.003, "max_iter": 1_000, "batch_size": 128}
 METHODS: dict[str, Any] = {
     "VI": VariationalRegressor(),
     "PBP": PBPRegressor(),
     "MC dropout": DROPOUT,
-    "MC dropout, two layers": DROPOUT,
+    "MC dropout, two layers": clone(DROPOUT).set_params(**TWO_LAYERS),
     "Deep ensemble": DEEP_ENSEMBLE,
     "Mean-variance": MeanVarianceRegressor(),
     "Bootstrap": BootstrapNetsRegressor(),
     "Delta method": DeltaMethodRegressor(),
     "Extra-nets": ExtraNetsRegressor(),
 }
-# Two layers: 1,000 epochs instead of the published 20,000, and a fixed rate of dropout. Tables that then fell short of the published
-# figures got nearer to the published settings: the dropout rate tuned on training rows and more steps. The largest have 400 epochs.
-TWO_LAYERS: dict[str, Any] = {"keep_prob": 0.95, "learning_rate_init": 0.003, "max_iter": 1_000, "batch_size": 128}
-NEARER: dict[str, dict[str, Any]] = {
-    "naval": {"max_iter": 400},
-    "power": {"keep_prob": 0.98, "learning_rate_init": 0.01},
-    "protein": {"max_iter": 400},
-    "wine": {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
-    "yacht": {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
+# Tables that fell short of a published figure with these settings got nearer to the published ones: batches of 128, more steps, or
+# the rate of dropout tuned on training rows. Rates were tried on an inner split of training rows. The largest tables have 400 epochs.
+EXCEPTIONS: dict[tuple[str, str], dict[str, Any]] = {
+    ("MC dropout", "protein"): {"keep_prob": 0.99, "learning_rate_init": 0.003, "batch_size": 128},
+    ("MC dropout, two layers", "naval"): {"max_iter": 400},
+    ("MC dropout, two layers", "power"): {"keep_prob": 0.98, "learning_rate_init": 0.01},
+    ("MC dropout, two layers", "protein"): {"max_iter": 400},
+    ("MC dropout, two layers", "wine"): {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
+    ("MC dropout, two layers", "yacht"): {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
 }
 COMPARED_WITH = {name: [name] for name in RMSE} | {"MC dropout": ["MC dropout", "MC dropout, tuned"]}
 
@@ -92,8 +94,7 @@ def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Fi
     model = clone(METHODS[method])
     network = model.estimator if isinstance(model, GridSearchCV) else model
     network.set_params(hidden_layer_sizes=units(method, dataset), random_state=split, n_jobs=1)
-    if "two layers" in method:
-        network.set_params(**TWO_LAYERS | NEARER.get(dataset, {}))
+    network.set_params(**EXCEPTIONS.get((method, dataset), {}))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="J'J is near singular")
         model.fit(table.X[train], table.y[train])

@@ -29,7 +29,7 @@ def simulation(tmp_path_factory):
 def test_a_tiny_simulation_prints_its_table(simulation):
     folder, text = simulation
     lines = text.strip().splitlines()
-    assert lines[0].startswith("process,method,p,T,mape,mape_se,mspe,mspe_se,non_coverage_01")
+    assert lines[0].startswith("process,method,p,T,replications,mape,mape_se,mspe,mspe_se,non_coverage_01")
     assert len(lines) == 1 + 3 * 3 + 3 * 11  # T in 30, 50, 70; three methods, and eleven for the linear process
     assert (folder / "DONE").exists() and len(list((folder / "units").iterdir())) == 4
 

@@ -93,7 +93,7 @@ def test_default_is_what_is_at_hand_and_the_papers_columns(root):
 def test_the_data_folder_is_not_part_of_the_configuration(root, tmp_path):
     study = UciStudy(datasets=("yacht",), splits=1, data_dir=root)
     configuration = json.loads(json.dumps(asdict(study)))
-    assert configuration.keys() == {"datasets", "columns", "splits", "epochs", "noise", "seed"}
+    assert configuration.keys() == {"datasets", "columns", "splits", "rate", "epochs", "noise", "seed"}
     assert UciStudy(**configuration) == study == UciStudy(datasets=("yacht",), splits=1)
     again = pickle.loads(pickle.dumps(study))  # a worker process needs the folder, though
     assert again == study
