@@ -21,7 +21,7 @@ from rich.progress import Progress
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks.published import LOG_LIKELIHOOD, RMSE, SETS, rounding
+from benchmarks.published import LOG_LIKELIHOOD, RMSE, SETS
 from extranets import (
     BootstrapNetsRegressor,
     DeepEnsembleRegressor,
@@ -34,6 +34,7 @@ from extranets import (
 )
 from extranets.data import uci
 from extranets.metrics import coverage, gaussian_log_likelihood, interval_score, log_likelihood_scorer, rmse
+from extranets.studies.printed import half_unit
 
 # Published settings: one hidden layer of 50 units (100 for protein), two for "two layers"; 40 passes for PBP; 40 epochs for deep
 # ensembles, whose authors leave open which of adversarial training and which start of the variance they used, so both are
@@ -138,7 +139,7 @@ def verdict(values: np.ndarray, printed: str, larger_is_better: bool) -> str:
     error = standard_error(values)
     if difference > 0:
         return "better"
-    return "agrees" if -difference <= 2 * error + rounding(printed) else f"worse by {-difference / error:.1f} s.e."
+    return "agrees" if -difference <= 2 * error + half_unit(printed) else f"worse by {-difference / error:.1f} s.e."
 
 
 def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str, str]], larger: bool) -> list[str]:

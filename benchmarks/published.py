@@ -34,8 +34,3 @@ LOG_LIKELIHOOD = {
     "MC dropout": _row("-2.46 -3.04 -1.99 0.95 3.80 -2.80 -2.89 -0.93 -1.55"),
     "Deep ensemble": _row("-2.41 -3.06 -1.38 1.20 5.63 -2.79 -2.83 -0.94 -1.18"),
 }
-
-
-def rounding(printed: str) -> float:
-    """Half a unit of the last printed digit."""
-    return 0.5 * 10.0 ** -len(printed.partition(".")[2])

@@ -12,11 +12,6 @@ from benchmarks import methods, published
 needs_data = pytest.mark.skipif("EXTRANETS_DATA" not in os.environ, reason="EXTRANETS_DATA is not set")
 
 
-def test_rounding_is_half_a_unit_of_the_last_digit():
-    assert published.rounding("0.10") == pytest.approx(0.005)
-    assert published.rounding("0.0007") == pytest.approx(0.00005)
-
-
 def test_every_published_row_has_a_figure_for_every_data_set():
     for table in (published.RMSE, published.LOG_LIKELIHOOD):
         for row in table.values():

@@ -21,7 +21,7 @@ def test_printed_tables_are_whole():
 
 
 def test_half_unit():
-    assert half_unit("0.08") == 0.005 and half_unit("71") == 0.5
+    assert half_unit("0.08") == 0.005 and half_unit("71") == 0.5 and half_unit("0.0007") == pytest.approx(0.00005)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on
 
 
-class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
+class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator, ABC):
     """Shared interface. A subclass's `_learn` gives what is listed here; all of it is in standardised units."""
 
     interval = "total"  # a parameter where there is a choice
@@ -79,9 +80,9 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
         for name in self.__dict__.pop("_learned_names", ()):
             del self.__dict__[name]
 
+    @abstractmethod
     def _learn(self, sample: Sample) -> dict[str, Any]:
         """Everything that `fit` sets, by attribute. Assigns nothing itself."""
-        raise NotImplementedError
 
     @property
     def noise_variance_(self) -> float | Array | None:
@@ -302,13 +303,13 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator):
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _moments(self) -> Moments:
         """What makes the predictions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         """Shape: X ``(n, k)``, standardised -> ``(n_members, n, n_outputs)``, standardised."""
-        raise NotImplementedError
 
     def _mean_moments(self) -> Moments:
         """The same where only the mean is wanted, if that is cheaper."""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._random import Purpose
+from extranets.studies._summaries import standard_error
 from extranets.studies.paper_networks import N_ROWS, N_TRAIN, SETTINGS, data_set, extra_nets, scaled, seeds
 from extranets.studies.runs import UnitResult
 from extranets.uncertainty.components import Array
@@ -267,10 +268,6 @@ def true_row(process: str, blocks: list[Record], n_members: int) -> Record:
     row |= {"correlation": correlation, "correlation_se": error}
     ratio_error = None if error is None else (n_members - 1) * error
     return row | {"variance_ratio": 1 + (n_members - 1) * correlation, "variance_ratio_se": ratio_error}
-
-
-def standard_error(values: Array) -> float | None:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 
 
 # -- the figure --------------------------------------------------------------------------------------------------------

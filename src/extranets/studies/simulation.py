@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from extranets.data.processes import correlation_matrix
 from extranets.metrics import mae
+from extranets.studies._summaries import mean_and_error
 from extranets.studies.paper_networks import (
     SETTINGS,
     DataSet,
@@ -279,10 +280,3 @@ def summary(key: Key, records: list[Record]) -> Record:
     for measure in POINT_ERRORS:
         row[f"{measure}_median"] = float(np.median([record[measure] for record in own]))
     return row | mean_and_error("wins", [] if method == "bootstrap" else wins)
-
-
-def mean_and_error(name: str, values: list[Any]) -> Record:
-    """Mean and its standard error; None where there are too few values."""
-    n = len(values)
-    error = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
-    return {name: float(np.mean(values)) if n else None, f"{name}_se": error}

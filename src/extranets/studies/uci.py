@@ -30,6 +30,7 @@ from extranets.metrics import (
     mean_width,
     rmse,
 )
+from extranets.studies._summaries import mean_and_error
 from extranets.studies.runs import UnitResult
 from extranets.uncertainty.components import Array
 
@@ -349,7 +350,5 @@ def summary(records: list[Record]) -> Record:
     """
     row: Record = {}
     for measure in MEASURES:
-        values = np.array([record[measure] for record in records if record[measure] is not None])
-        row[measure] = float(values.mean()) if len(values) else None
-        row[f"{measure}_se"] = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+        row |= mean_and_error(measure, [record[measure] for record in records if record[measure] is not None])
     return row
