@@ -285,7 +285,7 @@ def _write_parquet(wide: dict[str, list[Any]], path: str | os.PathLike[str]) -> 
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ImportError as error:
-        raise ImportError('Parquet files need pyarrow: pip install "extranets[studies]"') from error
+        raise ImportError('Parquet files need pyarrow: pip install "extranets[report]"') from error
     pyarrow.parquet.write_table(pyarrow.table(wide), os.fspath(path))
 
 

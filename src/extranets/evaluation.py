@@ -1,0 +1,176 @@
+"""Predictions beside the targets that were observed: what `extranets evaluate` prints and a report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets import metrics
+
+Array = npt.NDArray[np.float64]
+
+# Fine enough for a slider, and the levels that people ask for are among them.
+LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
+CONFIDENCE = 0.95  # of the limits beside an observed coverage
+SMALLEST_STD = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions of one target for rows whose targets are known. Everything is in the target's units.
+
+    Shapes: y, mean, epistemic, aleatoric ``(n,)`` (the last two are variances); levels ``(k,)``, ascending; bounds
+    ``(n, 2, k)``, lower first, infinite where a conformal interval must be; members ``(m, n)``; loss_curve ``(m, epochs)``,
+    NaN after a member has stopped; features: a data frame or a dict of columns of length n, as the user gave them.
+    """
+
+    y: Array
+    mean: Array
+    epistemic: Array
+    aleatoric: Array
+    levels: Array
+    bounds: Array
+    target: str = "y"
+    features: Any = field(default_factory=dict)
+    members: Array | None = None
+    loss_curve: Array | None = None
+    about: dict[str, Any] = field(default_factory=dict)  # the model and the table in words, for headings
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(self.epistemic + self.aleatoric)
+
+    @property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """Shape: ``(n, k)``."""
+        return (self.bounds[:, 0] <= self.y[:, None]) & (self.y[:, None] <= self.bounds[:, 1])
+
+    def at(self, coverage: float) -> tuple[Array, Array]:
+        """Lower and upper bounds at one of the levels. Shape: ``(n,)`` each."""
+        column = int(np.argmin(np.abs(self.levels - coverage)))
+        if abs(self.levels[column] - coverage) > 1e-9:
+            raise ValueError(f"There are no intervals of coverage {coverage}; the levels are {self.levels.tolist()}.")
+        return self.bounds[:, 0, column], self.bounds[:, 1, column]
+
+
+def predict_with_targets(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    levels: Sequence[float] | Array = LEVELS,
+    members: bool = True,
+    **named: Any,
+) -> Predictions:
+    """Let a fitted regressor of this package predict rows whose targets are known.
+
+    Parameters
+    ----------
+    model : any regressor with ``predict_components``, ``predict_interval`` and ``predict_members``, fitted to one target
+    X : table of shape (n, n_features)
+    y : array of shape (n,)
+    levels : coverages of the intervals
+    members : whether to keep the predictions of the single networks
+    named : ``target``, ``features`` and ``about`` of :class:`Predictions`
+    """
+    levels = np.sort(np.unique(np.asarray(levels, dtype=np.float64)))
+    parts = model.predict_components(X)
+    observed = np.asarray(y, dtype=np.float64)
+    if parts.mean.ndim != 1 or observed.shape != parts.mean.shape:
+        raise ValueError(
+            f"Predictions of one target are compared with one column; got {parts.mean.shape} and {observed.shape}."
+        )
+    bounds = np.asarray(model.predict_interval(X, levels))
+    curve = getattr(model, "loss_curve_", None)
+    return Predictions(
+        observed,
+        parts.mean,
+        parts.epistemic,
+        parts.aleatoric,
+        levels,
+        bounds,
+        members=np.asarray(model.predict_members(X), dtype=np.float64) if members else None,
+        loss_curve=None if curve is None else np.asarray(curve, dtype=np.float64),
+        **named,
+    )
+
+
+def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
+    """Every score that one table of predictions has; those of intervals at ``coverage``."""
+    p = predictions
+    lower, upper = p.at(coverage)
+    std = np.maximum(p.std, SMALLEST_STD)
+    spread = float(np.var(p.y))
+    return {
+        "rmse": metrics.rmse(p.y, p.mean),
+        "mae": metrics.mae(p.y, p.mean),
+        "r2": 1 - metrics.rmse(p.y, p.mean) ** 2 / spread if spread > 0 else float("nan"),
+        "log_likelihood": metrics.gaussian_log_likelihood(p.y, p.mean, std),
+        "crps": metrics.crps_gaussian(p.y, p.mean, std),
+        "calibration_error": metrics.calibration_error(p.y, p.mean, std),
+        "sharpness": metrics.sharpness(p.std),
+        "coverage": metrics.coverage(p.y, lower, upper),
+        "mean_width": metrics.mean_width(p.y, lower, upper),
+        "interval_score": metrics.interval_score(p.y, lower, upper, coverage),
+        "epistemic_share": epistemic_share(p.epistemic, p.aleatoric),
+    }
+
+
+def epistemic_share(epistemic: Array, aleatoric: Array) -> float:
+    """Part of the mean predictive variance that more data or better networks could remove."""
+    total = float(np.mean(epistemic + aleatoric))
+    return float(np.mean(epistemic)) / total if total > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """Nominal and observed coverage, with limits within which the true coverage lies with 95 % confidence."""
+
+    nominal: float
+    observed: float
+    low: float
+    high: float
+    mean_width: float
+    interval_score: float
+
+    @property
+    def verdict(self) -> str:
+        if self.high < self.nominal:
+            return "too narrow"
+        return "too wide" if self.low > self.nominal else "as promised"
+
+
+def coverage_table(predictions: Predictions, levels: Sequence[float] | None = None) -> list[CoverageRow]:
+    """One row for each level."""
+    p, rows = predictions, []
+    for level in p.levels.tolist() if levels is None else levels:
+        lower, upper = p.at(level)
+        hits = int(((lower <= p.y) & (p.y <= upper)).sum())
+        low, high = binomial_limits(hits, len(p))
+        width, score = metrics.mean_width(p.y, lower, upper), metrics.interval_score(p.y, lower, upper, level)
+        rows.append(CoverageRow(level, hits / len(p), low, high, width, score))
+    return rows
+
+
+def binomial_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Clopper and Pearson's exact limits of a share.
+
+    Examples
+    --------
+    >>> low, high = binomial_limits(9, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.555, 0.9975)
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = betaincinv(hits, n - hits + 1, tail) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
+    return float(low), float(high)
