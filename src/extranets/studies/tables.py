@@ -282,8 +282,8 @@ def _csv(rows: list[Row], headings: dict[str, str]) -> str:
 
 def _write_parquet(wide: dict[str, list[Any]], path: str | os.PathLike[str]) -> None:
     try:
-        import pyarrow  # type: ignore[import-untyped]
-        import pyarrow.parquet  # type: ignore[import-untyped]
+        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         raise ImportError('Parquet files need pyarrow: pip install "extranets[report]"') from error
     pyarrow.parquet.write_table(pyarrow.table(wide), os.fspath(path))
