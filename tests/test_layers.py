@@ -25,6 +25,7 @@ LAYERS = [
     "estimators",
     "evaluation",
     "tables",
+    "comparison",
     "studies",
     "plots",
     "report",

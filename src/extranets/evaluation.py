@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,3 +175,97 @@ def binomial_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[
     low = betaincinv(hits, n - hits + 1, tail) if hits > 0 else 0.0
     high = betaincinv(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
     return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Predictions of rows by models that were fitted without them.
+
+    Shapes: rows ``(n,)``, positions in the table; y, mean ``(n,)``; bounds ``(n, 2)``.
+    """
+
+    coverage: float
+    n_folds: int  # of which `n_judged` were held out in turn
+    n_judged: int
+    rows: npt.NDArray[np.intp]
+    y: Array
+    mean: Array
+    bounds: Array
+    seconds: float  # to fit one fold's model, on average
+
+    @property
+    def row_scores(self) -> Array:
+        """The interval score of every row, so that two methods can be compared row by row."""
+        lower, upper = self.bounds.T
+        outside = np.maximum(lower - self.y, 0) + np.maximum(self.y - upper, 0)
+        return upper - lower + 2 / (1 - self.coverage) * outside
+
+    def scores(self) -> dict[str, float]:
+        lower, upper = self.bounds.T
+        inside = int(((lower <= self.y) & (self.y <= upper)).sum())
+        low, high = binomial_limits(inside, len(self.y))
+        return {
+            "rmse": metrics.rmse(self.y, self.mean),
+            "coverage": inside / len(self.y),
+            "coverage_low": low,
+            "coverage_high": high,
+            "mean_width": metrics.mean_width(self.y, lower, upper),
+            "interval_score": metrics.interval_score(self.y, lower, upper, self.coverage),
+        }
+
+
+ENOUGH_ROWS = 10_000  # out-of-fold rows that tell an error to about one per cent
+
+
+def cross_validate(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    coverage: float = 0.9,
+    n_folds: int = 5,
+    enough_rows: int = ENOUGH_ROWS,
+    seed: int = 0,
+    begin_fold: Callable[[int, int], object] | None = None,
+) -> OutOfFold:
+    """Fit clones of ``model`` to all folds but one and predict the one that was left out, fold after fold.
+
+    Large tables need not be held out wholly: it stops when ``enough_rows`` rows have been predicted.
+
+    Parameters
+    ----------
+    model : regressor with ``predict`` and ``predict_interval``; it is not fitted itself
+    X : table of shape (n, n_features)
+    y : array of shape (n,)
+    begin_fold : called with the number of a fold, from 1, and how many there will be
+
+    Examples
+    --------
+    >>> from extranets import ExtraNetsRegressor
+    >>> from extranets.data import linear_process
+    >>> data = linear_process(300, random_state=0)
+    >>> found = cross_validate(ExtraNetsRegressor(n_estimators=5, max_iter=40, random_state=0), data.X, data.y)
+    >>> sorted(found.scores())
+    ['coverage', 'coverage_high', 'coverage_low', 'interval_score', 'mean_width', 'rmse']
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold
+    from sklearn.utils import _safe_indexing
+
+    y = np.asarray(y, dtype=np.float64)
+    if len(y) < n_folds:
+        raise ValueError(f"{n_folds} folds need at least as many rows; there are {len(y)}. Use fewer folds.")
+    n_judged = min(n_folds, -(-enough_rows // (len(y) // n_folds)))
+    parts, seconds = [], 0.0
+    for fold, (train, test) in enumerate(KFold(n_folds, shuffle=True, random_state=seed).split(y)):
+        if fold == n_judged:
+            break
+        if begin_fold is not None:
+            begin_fold(fold + 1, n_judged)
+        begin = time.perf_counter()
+        fitted = clone(model).fit(_safe_indexing(X, train), y[train])
+        seconds += time.perf_counter() - begin
+        held = _safe_indexing(X, test)
+        parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
+    rows, observed, mean, bounds = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return OutOfFold(coverage, n_folds, n_judged, rows, observed, mean, bounds, seconds / n_judged)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from extranets.data.processes import Simulated, linear_process, nonlinear_process
+from extranets.data.rents import simulated_rents
 from extranets.data.uci import (
     DATASETS,
     DatasetInfo,
@@ -30,6 +31,7 @@ __all__ = [
     "linear_process",
     "load",
     "nonlinear_process",
+    "simulated_rents",
     "splits",
     "stored_split",
     "stored_splits",

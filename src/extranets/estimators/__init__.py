@@ -9,7 +9,20 @@ from extranets.estimators.mean_variance import MeanVarianceRegressor
 from extranets.estimators.pbp import PBPRegressor
 from extranets.estimators.variational import VariationalRegressor
 
+# Names for command lines and tables.
+METHODS = {
+    "extra-nets": ExtraNetsRegressor,
+    "bootstrap": BootstrapNetsRegressor,
+    "mc-dropout": MCDropoutRegressor,
+    "deep-ensemble": DeepEnsembleRegressor,
+    "mean-variance": MeanVarianceRegressor,
+    "delta": DeltaMethodRegressor,
+    "variational": VariationalRegressor,
+    "pbp": PBPRegressor,
+}
+
 __all__ = [
+    "METHODS",
     "BootstrapNetsRegressor",
     "DeepEnsembleRegressor",
     "DeltaMethodRegressor",
