@@ -4,19 +4,22 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all bench lint format clean help
+.PHONY: demo test test-all test-browser bench lint format clean help
 
 help:  ## Show this list.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/.installed-report  ## Fit extra-nets on simulated data, print coverage, write demo.png.
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.installed-report  ## Simulate a table, then fit, predict, evaluate and report, into demo/.
+	$(BIN)/extranets demo demo
 
 test: $(VENV)/.installed-dev  ## Fast tests, doctests and the README's code.
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow and not browser"
 
 test-all: $(VENV)/.installed-dev  ## All tests, the long statistical ones included.
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not browser"
+
+test-browser: $(VENV)/.installed-browser  ## The report in a real Chromium; skipped where there is none.
+	$(BIN)/python -m pytest -m browser tests/browser
 
 bench: $(VENV)/.installed-bench  ## Speed against scikit-learn, PyTorch and JAX, side by side.
 	$(BIN)/python -m benchmarks
@@ -31,7 +34,7 @@ format: $(VENV)/.installed-dev  ## Let ruff format the code.
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment and all that was built.
-	rm -rf $(VENV) build dist demo.png
+	rm -rf $(VENV) build dist demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -53,7 +53,7 @@ def test_levels_hold_what_people_ask_for():
 
 
 def test_a_level_that_is_not_there_is_refused(predictions):
-    with pytest.raises(ValueError, match="no intervals of coverage 0.123"):
+    with pytest.raises(ValueError, match=r"no intervals of coverage 0\.123"):
         predictions.at(0.123)
 
 

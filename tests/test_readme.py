@@ -10,7 +10,8 @@ import pytest
 README = Path(__file__).parent.parent / "README.md"
 
 
-def test_readme_code_runs(capsys):
+def test_readme_code_runs(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # some of it writes files
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
     assert blocks
     namespace: dict[str, object] = {}

@@ -11,6 +11,7 @@ from extranets.estimators import (
     PBPRegressor,
     VariationalRegressor,
 )
+from extranets.model_file import ModelFileError, load
 
 __version__ = "0.1.0"
 
@@ -21,7 +22,9 @@ __all__ = [
     "ExtraNetsRegressor",
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
+    "ModelFileError",
     "PBPRegressor",
     "VariationalRegressor",
     "build_info",
+    "load",
 ]

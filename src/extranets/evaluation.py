@@ -269,3 +269,13 @@ def cross_validate(
         parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
     rows, observed, mean, bounds = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return OutOfFold(coverage, n_folds, n_judged, rows, observed, mean, bounds, seconds / n_judged)
+
+
+def sample_rows(X: Any, y: Array, max_rows: int, seed: int) -> tuple[Any, Array]:
+    """At most ``max_rows`` rows, drawn at random, in their old order."""
+    from sklearn.utils import _safe_indexing
+
+    if len(y) <= max_rows:
+        return X, y
+    rows = np.sort(np.random.default_rng(seed).choice(len(y), max_rows, replace=False))
+    return _safe_indexing(X, rows), y[rows]

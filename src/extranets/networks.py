@@ -9,10 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, uniforms
+from extranets.model_file import require, storable
 
 Floats = npt.NDArray[np.float32]
 
+MOST_LAYERS = 63  # hidden ones: what the engine's fixed tables hold
+MOST_UNITS = 2**31 - 1  # of a layer: the engine counts in 32 bits
 
+
+@storable("Architecture")
 @dataclass(frozen=True)
 class Architecture:
     """The original network, before thinning.
@@ -37,7 +42,17 @@ class Architecture:
     def n_parameters(self, widths: npt.ArrayLike) -> int:
         return sum(n_in * n_out + n_out for n_in, n_out in self.layer_sizes(widths))
 
+    def _check_stored(self) -> None:
+        ends = (self.n_inputs, self.n_outputs, self.n_heads)
+        require(all(type(size) is int for size in ends), "numbers of inputs, outputs or heads are no plain integers")
+        require(
+            all(1 <= size <= MOST_UNITS for size in (*ends, *self.hidden)), "a layer without units, or with too many"
+        )
+        require(len(self.hidden) <= MOST_LAYERS, f"more than {MOST_LAYERS} hidden layers")
+        require(self.n_heads in (self.n_outputs, 2 * self.n_outputs), "n_heads is neither n_outputs nor twice that")
 
+
+@storable("Members")
 @dataclass(frozen=True)
 class Members:
     """Which members there are and which hidden units each of them kept.
@@ -62,6 +77,11 @@ class Members:
         sizes = [self.architecture.n_parameters(widths) for widths in self.widths]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
+    @property
+    def n_parameters(self) -> int:
+        """Of all members together."""
+        return sum(self.architecture.n_parameters(widths) for widths in self.widths)
+
     def __getitem__(self, rows: slice | npt.NDArray[np.generic]) -> Members:
         return Members(self.architecture, self.ids[rows], self.widths[rows], self.masks[rows])
 
@@ -73,7 +93,17 @@ class Members:
             np.concatenate([self.masks, other.masks]),
         )
 
+    def _check_stored(self) -> None:
+        n, hidden = len(self), self.architecture.hidden
+        require(self.ids.shape == (n,) and n >= 1, "ids must have one axis and an entry")
+        require(self.widths.shape == (n, len(hidden)), "widths do not fit the architecture")
+        n_units = sum(int(size) for size in hidden)  # NumPy's small integers would overflow
+        require(self.masks.shape == (n, n_units), "masks do not fit the architecture")
+        require((self.widths == kept_units(self.masks, hidden)).all(), "widths do not fit the masks")
+        require((self.widths >= 1).all(), "a hidden layer without units")
 
+
+@storable("Ensemble")
 @dataclass(frozen=True)
 class Ensemble:
     """Trained members. ``parameters`` holds, member after member and layer after layer, weights in C order, then biases."""
@@ -97,6 +127,19 @@ class Ensemble:
     def __add__(self, other: Ensemble) -> Ensemble:
         return Ensemble(self.members + other.members, np.concatenate([self.parameters, other.parameters]))
 
+    def _check_stored(self) -> None:
+        require(self.parameters.shape == (self.members.n_parameters,), "parameters do not fit the members' widths")
+        require(np.isfinite(self.parameters).all(), "parameters are not finite")
+
+
+def kept_units(masks: npt.NDArray[np.bool_], hidden: tuple[int, ...]) -> npt.NDArray[np.int32]:
+    """Units that each mask leaves in each hidden layer. Shape: ``(m, n_hidden_units)`` -> ``(m, n_hidden_layers)``."""
+    widths = np.empty((len(masks), len(hidden)), dtype=np.int32)
+    borders = np.cumsum([0, *hidden]).tolist()
+    for layer, (begin, end) in enumerate(itertools.pairwise(borders)):
+        widths[:, layer] = masks[:, begin:end].sum(axis=1)
+    return widths
+
 
 MAX_MASK_DRAWS = 1000
 
@@ -113,14 +156,12 @@ def draw_members(
     """
     ids = np.asarray(ids, dtype=np.uint32)
     n_units = sum(architecture.hidden)
-    borders = np.cumsum([0, *architecture.hidden])
     masks = np.empty((len(ids), n_units), dtype=bool)
     widths = np.empty((len(ids), len(architecture.hidden)), dtype=np.int32)
     todo = np.arange(len(ids))
     for attempt in range(MAX_MASK_DRAWS):
         masks[todo] = uniforms(seed, ids[todo], Purpose.MASK, n_units, attempt=attempt) < keep_prob
-        for layer in range(len(architecture.hidden)):
-            widths[todo, layer] = masks[todo, borders[layer] : borders[layer + 1]].sum(axis=1)
+        widths[todo] = kept_units(masks[todo], architecture.hidden)
         todo = np.flatnonzero((widths == 0).any(axis=1))
         if len(todo) == 0 or null == "drop":
             break

@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
-
-
-def extranets(*arguments, **options):
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, **options)
+from .conftest import COMMAND
+from .conftest import run_extranets as extranets
 
 
 @pytest.fixture(scope="module")

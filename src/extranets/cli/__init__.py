@@ -2,41 +2,88 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from extranets.cli import study
+from extranets.cli._shared import say
+from extranets.cli.compare import compare
+from extranets.cli.demo import demo
+from extranets.cli.evaluate import evaluate
+from extranets.cli.fit import fit
+from extranets.cli.info import info
+from extranets.cli.predict import predict
+from extranets.cli.report import report
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Regression with ensembles of neural networks and honest prediction intervals.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 a table that cannot be used, 4 a model file that cannot be "
+    "used, 130 interrupted.",
 )
+for command in (fit, predict, evaluate, compare, report, info, demo):
+    app.command()(command)
 app.add_typer(study.app, name="study")
+
+FAILED, BAD_TABLE, BAD_MODEL, INTERRUPTED = 1, 3, 4, 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"extranets {version('extranets')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _root() -> None:
-    """Without a second command typer would drop the first one's name."""
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")] = False,
+) -> None:
+    """What stands before a command."""
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are shown without a traceback (``EXTRANETS_DEBUG=1`` shows it)."""
-    import os
-
-    from extranets.studies.runs import RunInterrupted
-
+    """Run the command line. Errors that a user can mend are shown without a traceback, unless ``--debug`` is there."""
+    debug = "--debug" in sys.argv or bool(os.environ.get("EXTRANETS_DEBUG"))
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app(standalone_mode=True)
-    except RunInterrupted as stop:
-        Console(stderr=True).print(f"\n{stop}", highlight=False)
-        sys.exit(130)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, OSError, ModuleNotFoundError, RuntimeError) as error:
-        if os.environ.get("EXTRANETS_DEBUG"):
+    except (Exception, KeyboardInterrupt) as error:
+        code = exit_code(error)
+        if code is None or (debug and code != INTERRUPTED):
             raise
-        Console(stderr=True).print(f"[red]Error:[/red] {error}", highlight=False)
-        sys.exit(1)
+        if str(error):
+            say(f"{error}" if code == INTERRUPTED else f"Error: {error}")
+        sys.exit(code)
+
+
+def exit_code(error: BaseException) -> int | None:
+    """What the process ends with; None for a mistake of ours, which is shown with its traceback."""
+    from extranets.model_file import ModelFileError
+    from extranets.studies.runs import RunInterrupted
+    from extranets.tables.errors import TableError
+
+    if isinstance(error, KeyboardInterrupt | RunInterrupted):
+        return INTERRUPTED
+    if isinstance(error, TableError):
+        return BAD_TABLE
+    if isinstance(error, ModelFileError):
+        return BAD_MODEL
+    mendable = (ValueError, OSError, ImportError, RuntimeError, ArithmeticError)
+    return FAILED if isinstance(error, mendable) else None
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    if not issubclass(category, DeprecationWarning):
+        say(f"Warning: {message}")

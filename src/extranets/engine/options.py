@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from extranets.model_file import storable
 from extranets.networks import Ensemble
 
 Loss = Literal["squared_error", "gaussian_nll"]
@@ -25,6 +26,7 @@ def check_keep(dropout_keep: float, input_keep: float) -> None:
             raise ValueError(f"{name} must be above 0 and at most 1, got {keep}")
 
 
+@storable("Options")
 @dataclass(frozen=True)
 class Options:
     """Everything that training depends on besides data, members and seed.

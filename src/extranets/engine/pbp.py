@@ -16,11 +16,13 @@ import extranets.engine._native as _native
 from extranets._random import Purpose, normals
 from extranets.engine.native import _as_columns, _counts, _float32
 from extranets.engine.reference_pbp import START, first_means, first_variance
+from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
 
 Array = npt.NDArray[np.float64]
 
 
+@storable("PBPPosterior")
 @dataclass(frozen=True)
 class Posterior:
     """The posteriors of some members that share an architecture.
@@ -43,6 +45,18 @@ class Posterior:
     def noise_variance(self) -> Array:
         """Expected variance of the noise, ``(n_members,)``."""
         return self.noise[:, 1] / (self.noise[:, 0] - 1)
+
+    def _check_stored(self) -> None:
+        architecture, n = self.architecture, len(self)
+        require(architecture.n_outputs == architecture.n_heads == 1, "a network must have one output")
+        shape = (n, architecture.n_parameters(architecture.hidden))
+        require(n >= 1 and self.mean.shape == shape, "mean does not fit the architecture")
+        require(self.variance.shape == shape, "variance does not fit the architecture")
+        require(self.noise.shape == self.prior.shape == (n, 2), "noise or prior have no two numbers for each network")
+        require(np.isfinite(self.mean).all(), "mean is not finite")
+        for name in ("variance", "noise", "prior"):
+            values = getattr(self, name)
+            require((np.isfinite(values) & (values >= 0)).all(), f"{name} is negative or not finite")
 
 
 def start(architecture: Architecture, ids: npt.ArrayLike, seed: int) -> Posterior:

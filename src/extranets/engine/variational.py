@@ -12,11 +12,13 @@ import extranets.engine._native as _native
 from extranets._random import Purpose, normals
 from extranets.engine.native import native_options, raise_if_diverged, training_arrays
 from extranets.engine.options import Options
+from extranets.model_file import require, storable
 from extranets.networks import Ensemble, Floats, Members
 
 USED_OPTIONS = {"n_epochs", "batch_size", "learning_rate", "schedule", "beta1", "beta2", "epsilon"}
 
 
+@storable("VariationalPosterior")
 @dataclass(frozen=True)
 class Posterior:
     """Independent normal weights and biases of every member.
@@ -34,6 +36,18 @@ class Posterior:
 
     def __len__(self) -> int:
         return len(self.members)
+
+    def _check_stored(self) -> None:
+        architecture, n = self.members.architecture, len(self)
+        require(not architecture.learns_noise, "n_heads must be n_outputs")
+        require(self.mean.shape == self.std.shape == (self.members.n_parameters,), "mean or std do not fit the members")
+        require(self.noise_variance.shape == (n, architecture.n_outputs), "noise_variance does not fit the members")
+        require(self.prior_variance.shape == (n,), "prior_variance does not fit the members")
+        require(self.loss_curve.ndim == 2 and len(self.loss_curve) == n, "loss_curve does not fit the members")
+        require(np.isfinite(self.mean).all(), "mean is not finite")
+        for name in ("std", "noise_variance", "prior_variance"):
+            values = getattr(self, name)
+            require((np.isfinite(values) & (values >= 0)).all(), f"{name} is negative or not finite")
 
 
 def _check(members: Members, options: Options) -> None:

@@ -22,7 +22,6 @@ METHODS = {
 }
 
 __all__ = [
-    "METHODS",
     "BootstrapNetsRegressor",
     "DeepEnsembleRegressor",
     "DeltaMethodRegressor",

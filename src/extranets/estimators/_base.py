@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from extranets.estimators import _frames
 from extranets.estimators._conformal import SMALLEST_STD, Conformal
+from extranets.estimators._fitted import fit_info
 from extranets.estimators._held_out import Moments, Sample, errors_on
+from extranets.estimators._onnx import OnnxEstimator
 from extranets.estimators._parameters import CommonParameters
 from extranets.estimators._scaling import Scaling, blocks, fingerprint
+from extranets.estimators._stored import StoredEstimator, check_variances
 from extranets.estimators._validation import check_levels, check_table, check_training_table
+from extranets.model_file import require
 from extranets.uncertainty import normal
 from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on
 
 
-class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator, ABC):
+class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorMixin, BaseEstimator, ABC):
     """Shared interface. A subclass's `_learn` gives what is listed here; all of it is in standardised units."""
 
     interval = "total"  # a parameter where there is a choice
@@ -60,6 +65,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator, ABC):
         -------
         self
         """
+        begin = time.monotonic()
         self._check_parameters()
         self._forget()  # a fit that fails leaves no fitted estimator
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
@@ -69,6 +75,7 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator, ABC):
         learned = self._learn(sample)
         # Nothing failed: only now is the estimator fitted.
         learned |= {"_x_scaling": x_scaling, "_y_scaling": y_scaling, "_y_is_vector": y_is_vector, "_conformal": None}
+        learned["fit_info_"] = fit_info(X.shape, begin)
         self.__dict__.update(learned, _learned_names=tuple(learned))
         return self
 
@@ -300,6 +307,23 @@ class NetsRegressor(CommonParameters, RegressorMixin, BaseEstimator, ABC):
         X, y = self._check_held_out(X, y)
         self._check_interval()
         return Sample(self._x_scaling.apply(X), self._y_scaling.apply(y), np.ones(len(y)))
+
+    # -- in a model file -----------------------------------------------------------------------------------------------
+
+    def _check_learned(self) -> None:
+        n_outputs = len(self._y_scaling.centre)
+        require(len(self._x_scaling.centre) == self.n_features_in_, "the scaling of X does not fit the features")
+        require(not self._y_is_vector or n_outputs == 1, "a vector as target, and several outputs")
+        self._check_noise(n_outputs)
+        if self._factors is not None:
+            check_variances(self._factors, (2, n_outputs), "calibration")
+        if self._conformal is not None:
+            require(self._conformal.construction.keys() == self._construction().keys(), "another construction")
+            one_row = () if self._y_is_vector else (n_outputs,)
+            require(self._conformal.scores.shape[1:] == one_row, "conformal scores do not fit the outputs")
+
+    def _check_noise(self, n_outputs: int) -> None:
+        check_variances(self._noise, (n_outputs,), "noise")
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from extranets.estimators._warnings import warn_user
+from extranets.model_file import require, storable
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.conformal import conformal_interval, conformal_quantile
 
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
 
 
+@storable("Conformal")
 @dataclass(frozen=True)
 class Conformal:
     """Scores of shape ``(n,)`` or ``(n, n_outputs)``, and the construction whose standard deviations they are in units of."""
@@ -23,6 +26,11 @@ class Conformal:
 
     def interval(self, parts: Components, levels: Array, construction: dict[str, Any]) -> Array:
         """Shape: ``(n_new[, n_outputs], 2, n_levels)``."""
+        quantile = self.multiples(levels, construction)
+        return conformal_interval(parts.mean, np.maximum(parts.std, SMALLEST_STD), quantile)
+
+    def multiples(self, levels: Array, construction: dict[str, Any]) -> Array:
+        """Of the standard deviation, on each side of the mean. Shape: ``([n_outputs, ]n_levels)``."""
         for name, value in construction.items():
             if value != self.construction[name]:
                 raise ValueError(
@@ -31,7 +39,14 @@ class Conformal:
                 )
         quantile = conformal_quantile(self.scores, levels)
         warn_if_infinite(quantile, levels, len(self.scores), "Pass more rows to conformalize.")
-        return conformal_interval(parts.mean, np.maximum(parts.std, SMALLEST_STD), quantile)
+        return quantile
+
+    def _check_stored(self) -> None:
+        plain = (isinstance(value, str | Number) for value in self.construction.values())
+        require(all(plain), "construction holds more than texts and numbers")
+        require(self.scores.ndim in (1, 2) and self.scores.size > 0, "scores have the wrong shape")
+        # Infinite ones come from a scale of almost zero.
+        require((self.scores >= 0).all(), "scores are negative or NaN")
 
 
 def warn_if_infinite(bounds: Array, levels: Array, n_rows: int, advice: str) -> None:

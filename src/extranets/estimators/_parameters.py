@@ -16,9 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from extranets import engine
 from extranets.engine.options import LOSSES, SCHEDULES, Loss
 from extranets.estimators._held_out import FOLD_BITS
-from extranets.networks import Architecture
+from extranets.networks import MOST_LAYERS, Architecture
 
-MOST_LAYERS = 63  # what the engine's fixed tables hold
 MOST_COUNT = 1 << 30  # the engine counts in 32 bits
 AUTO_EPOCHS = (40, 400)  # fewest and most epochs of max_iter="auto"
 AUTO_STEPS = 20_000  # ... which stays below this many mini-batches where it can
@@ -265,6 +264,11 @@ loss_curve_ : array of shape (n_members, max_iter)
     Mean training loss per epoch; NaN after an early stop.
 n_iter_ : int
     Epochs of the longest training.
+{fit_info}
+""",
+    "fit_info": """
+fit_info_ : dict
+    What the fit was: ``n_rows`` (of positive weight), ``n_features``, ``seconds``, and the time it ``finished``, in UTC.
 """,
 }
 

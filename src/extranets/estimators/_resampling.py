@@ -10,8 +10,11 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._random import Purpose
 from extranets.estimators._held_out import Sample
+from extranets.estimators._onnx import plus_bounds
 from extranets.estimators._scaling import blocks
+from extranets.model_file import require, storable
 from extranets.networks import Ensemble
+from extranets.onnx_graph import Bounds, Value
 from extranets.uncertainty.components import Array, HeldOut
 from extranets.uncertainty.conformal import jackknife_after_bootstrap_interval
 
@@ -49,6 +52,7 @@ def out_of_bag(
     return held, usable
 
 
+@storable("JackknifePlus")
 @dataclass(frozen=True)
 class JackknifePlus:
     """What ``interval="jackknife+"`` keeps. Shapes: in_bag ``(n_members, n)``, residuals ``(n, n_outputs)``, standardised."""
@@ -64,3 +68,17 @@ class JackknifePlus:
             jackknife_after_bootstrap_interval(members[:, :, o], self.in_bag, absolute[:, o], levels) for o in outputs
         ]
         return np.stack(bounds, axis=1)
+
+    def graph_bounds(self, members: Value, unit: Array, levels: Array) -> Bounds:
+        """The same as a part of a graph. Shape: members ``(n_members, n_new, n_outputs)``, in the target's units."""
+        out = ~self.in_bag
+        usable = out.any(axis=0)
+        shares = out[:, usable] / out[:, usable].sum(axis=0)
+        absolute = np.abs(self.residuals[usable]) * unit
+        return plus_bounds(members.transpose(2, 1, 0) @ shares, absolute, levels)
+
+    def _check_stored(self) -> None:
+        require(self.residuals.ndim == 2 and self.in_bag.ndim == 2, "residuals or in_bag have no two axes")
+        require(self.in_bag.shape[1] == len(self.residuals), "in_bag does not fit the residuals")
+        usable = ~self.in_bag.all(axis=0)
+        require(usable.any() and np.isfinite(self.residuals[usable]).all(), "residuals out of the bag are not finite")

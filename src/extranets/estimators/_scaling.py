@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from extranets.model_file import require, storable
+
 Array = npt.NDArray[np.float64]
 
 LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
@@ -18,6 +20,7 @@ LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float3
 BLOCK_ROWS = 65_536  # rows that are converted at a time, so that predicting needs no copy of a large table
 
 
+@storable("Scaling")
 @dataclass(frozen=True)
 class Scaling:
     """Centre and scale of every column.
@@ -41,19 +44,23 @@ class Scaling:
         scale = largest * np.sqrt(squares / weight.sum())
         # A column of equal large numbers has a tiny deviation from rounding alone.
         scale[scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)] = 0.0
-        extreme = ~np.isfinite(scale) | (scale > LARGEST_SCALE) | ((scale > 0) & (scale < 1 / LARGEST_SCALE))
-        if extreme.any():
-            column = int(np.argmax(extreme))
+        if _extreme(scale).any():
+            column = int(np.argmax(_extreme(scale)))
             raise ValueError(
                 f"Column {column} of {name} has a standard deviation of {scale[column]:.3g}, which leaves no room for "
                 "squares; rescale it."
             )
         return cls(centre, scale)
 
+    @property
+    def factor(self) -> Array:
+        """What deviations from the centre are multiplied by. Shape: ``(k,)``."""
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
     def apply(self, values: Any) -> npt.NDArray[np.float32]:
         """Shape: values ``(n, k)``, dense or sparse -> ``(n, k)`` float32."""
         out = np.empty(values.shape, dtype=np.float32)
-        factor = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+        factor = self.factor
         for rows in blocks(len(out)):
             scaled = (dense(values[rows]) - self.centre) * factor
             if np.abs(scaled).max(initial=0.0) > LARGEST_VALUE:
@@ -68,6 +75,16 @@ class Scaling:
     def undo(self, values: npt.NDArray[np.floating]) -> Array:
         """Back to the user's units. Shape: ``(..., k)``."""
         return values * self.scale + self.centre
+
+    def _check_stored(self) -> None:
+        n = len(self.centre)
+        require(n >= 1 and self.centre.shape == self.scale.shape == (n,), "centre and scale have different shapes")
+        require(np.isfinite(self.centre).all() and not _extreme(self.scale).any(), "centre or scale are not usable")
+
+
+def _extreme(scale: Array) -> npt.NDArray[np.bool_]:
+    """Scales whose squares would overflow or vanish. Zero is none of them, negative numbers are."""
+    return (scale != 0) & ~((scale >= 1 / LARGEST_SCALE) & (scale <= LARGEST_SCALE))
 
 
 def fingerprint(*tables: Any) -> bytes:

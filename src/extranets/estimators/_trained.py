@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,23 @@ from extranets.estimators._held_out import (
     hold_out,
     member_name,
 )
+from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import TrainingParameters
 from extranets.estimators._progress import progress_line, thread_count
+from extranets.estimators._stored import NOISE_TYPES
 from extranets.estimators._warnings import warn_user
+from extranets.model_file import require
 from extranets.networks import Architecture, Ensemble, Members, draw_members
+from extranets.onnx_graph import Value
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.noise import leaves_too_few_degrees, training_variance
+
+TRAINED_TYPES: dict[str, Any] = {
+    **NOISE_TYPES,
+    "_fitted": Fitted,
+    "restarts_": npt.NDArray[np.int32],
+    "loss_curve_": npt.NDArray[np.float32],
+}
 
 
 class TrainedRegressor(TrainingParameters, NetsRegressor):
@@ -37,6 +48,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     """
 
     _fitted: Fitted
+    _learned_types: ClassVar[dict[str, Any]] = TRAINED_TYPES
 
     # Parameters of some estimators, fixed in others.
     n_estimators = 1
@@ -130,7 +142,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         """The final members, old and new, and how their training went; and the members that left a fold out."""
         n_final = int(np.searchsorted(trained.ensemble.members.ids, FIRST_FOLD_ID))
         final = trained.ensemble[:n_final]
-        restarts = trained.n_attempts[:n_final] - self.n_restarts
+        restarts = trained.n_attempts[:n_final] - np.int32(self.n_restarts)
         curve = trained.loss_curve[:n_final]
         if old is not None:
             final = old.ensemble + final
@@ -180,6 +192,13 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         errors = errors_on(moments, sample, np.arange(len(sample.y)))
         return training_variance(errors.residual, errors.weight, n_parameters)
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        architecture = self._fitted.recipe.architecture
+        require(architecture.n_inputs == self.n_features_in_, "the networks do not fit the features")
+        require(architecture.n_outputs == len(self._y_scaling.centre), "the networks do not fit the outputs")
+        require(architecture.learns_noise == self._learns_noise, "the networks do not fit the noise")
+
     # -- what differs between estimators -------------------------------------------------------------------------------
 
     def _n_members(self) -> int:
@@ -225,3 +244,6 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
 
     def _moments(self) -> Moments:
         return self._moments_of(self.ensemble_, self._fitted.recipe)
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
+        return network_moments(x, self.ensemble_)

@@ -15,14 +15,18 @@ from extranets import engine
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._fitted import Fitted
 from extranets.estimators._held_out import Moments, Plan, Sample
+from extranets.estimators._onnx import in_units, network_moments, network_predictions
 from extranets.estimators._parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, EnsembleSize, documented
 from extranets.estimators._progress import thread_count
 from extranets.estimators._resampling import JackknifePlus, bootstrap_counts, out_of_bag
 from extranets.estimators._scaling import blocks
-from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._stored import check_variances
+from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._validation import check_table
 from extranets.estimators._warnings import warn_user
+from extranets.model_file import require, storable
 from extranets.networks import Ensemble, Members
+from extranets.onnx_graph import Bounds, Value, percentile_bounds
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.intervals import (
     Construction,
@@ -62,6 +66,7 @@ class CentredMoments:
         return self.construction.centre(self.full(X)[0], mean), spread, None
 
 
+@storable("BootstrapNetsRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
@@ -125,6 +130,14 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         "noise": [StrOptions({"oob", "train"})],
         "interval": [StrOptions(set(FILES))],
         "warm_start": ["boolean"],
+    }
+
+    _learned_types: ClassVar[dict[str, Any]] = {
+        **{name: kind for name, kind in TRAINED_TYPES.items() if name != "_noise"},
+        "_noises": dict[str, Array],
+        "_out_of_bag": Array,
+        "oob_score_": float,
+        "_jackknife": JackknifePlus | None,
     }
 
     honest_noise = "oob"
@@ -216,6 +229,20 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
 
     estimate_noise.__doc__ = TrainedRegressor.estimate_noise.__doc__
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        require(not self._learns_noise and len(self._fitted.ensemble) >= 2, "no networks of a bootstrap")
+        n_outputs = len(self._y_scaling.centre)
+        require(self._out_of_bag.shape[1:] == (n_outputs,), "out-of-bag predictions do not fit the outputs")
+        if self._jackknife is not None:
+            shapes = self._jackknife.in_bag.shape[0], self._jackknife.residuals.shape[1]
+            require(shapes == (len(self.ensemble_), n_outputs), "the jackknife+ does not fit the networks")
+
+    def _check_noise(self, n_outputs: int) -> None:
+        require(self._noises.keys() == FILES.keys(), "noise of other constructions")
+        for name, noise in self._noises.items():
+            check_variances(noise, (n_outputs,), f"noise of {name!r}")
+
     # -- prediction ----------------------------------------------------------------------------------------------------
 
     def _centred(self, full: Ensemble, resampled: Ensemble, construction: ModuleType) -> Moments:
@@ -233,13 +260,16 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
         if self.interval not in ("percentile", "jackknife+"):
             return super()._bounds(X, parts, levels)
-        if self.interval == "jackknife+" and self._jackknife is None:
-            raise ValueError("interval='jackknife+' was set after fit, which kept no samples; call fit again.")
+        self._check_jackknife()
         X = check_table(self, X)
         bounds = np.concatenate([self._member_bounds(X[rows], levels) for rows in blocks(X.shape[0])])
         if self._jackknife is not None:
             warn_if_infinite(bounds, levels, len(self._jackknife.residuals), "Fit to more rows.")
         return bounds[:, 0] if self._y_is_vector else bounds
+
+    def _check_jackknife(self) -> None:
+        if self.interval == "jackknife+" and self._jackknife is None:
+            raise ValueError("interval='jackknife+' was set after fit, which kept no samples; call fit again.")
 
     def _member_bounds(self, X: Any, levels: Array) -> Array:
         """Shape: ``(n, k)`` -> ``(n, n_outputs, 2, n_levels)``."""
@@ -247,6 +277,22 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         if self.interval == "percentile" or self._jackknife is None:
             return bootstrap_percentile.bounds(members, levels)
         return self._jackknife.interval(members, self._y_scaling.scale, levels)
+
+    # -- the same as a graph -------------------------------------------------------------------------------------------
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, None]:
+        mean, spread, _ = network_moments(x, self.ensemble_)
+        full = network_predictions(x, self.full_network_).mean(0)
+        return FILES[self.interval].centre(full, mean), spread, None
+
+    def _graph_bounds(self, x: Value, mean: Value, std: Value, levels: Array) -> Bounds:
+        if self.interval not in ("percentile", "jackknife+"):
+            return super()._graph_bounds(x, mean, std, levels)
+        self._check_jackknife()
+        members = in_units(network_predictions(x, self.ensemble_), self._y_scaling)
+        if self.interval == "percentile" or self._jackknife is None:
+            return percentile_bounds(members, len(self.ensemble_), levels)
+        return self._jackknife.graph_bounds(members, self._y_scaling.scale, levels)
 
 
 def n_averaged(construction: ModuleType, n_members: int) -> int:

@@ -20,8 +20,10 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._trained import TrainedRegressor
+from extranets.model_file import storable
 
 
+@storable("DeepEnsembleRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):

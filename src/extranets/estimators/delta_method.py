@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from extranets import engine
 from extranets.estimators._fitted import Fitted
 from extranets.estimators._held_out import Moments, Plan, Sample
+from extranets.estimators._onnx import network_predictions
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,
     TRAINING_CONSTRAINTS,
@@ -21,9 +22,11 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._progress import progress_line, thread_count
-from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._warnings import warn_user
+from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble
+from extranets.onnx_graph import Value, leverage
 from extranets.uncertainty.components import Array, HeldOut
 from extranets.uncertainty.intervals import Construction, delta
 from extranets.uncertainty.intervals.delta import Curvature
@@ -60,6 +63,7 @@ class DeltaMoments:
         return mean, leverage, None
 
 
+@storable("DeltaMethodRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
@@ -114,6 +118,12 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
         "damping": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    }
+    _learned_types: ClassVar[dict[str, Any]] = {
+        **TRAINED_TYPES,
+        "_curvatures": list[Curvature],
+        "damping_": Array,
+        "n_effective_parameters_": Array,
     }
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
@@ -187,8 +197,19 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
                 "another estimator.",
             )
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        require(not self._learns_noise and len(self.ensemble_) == 1, "not one network")
+        require(len(self._curvatures) == len(self._y_scaling.centre), "not one curvature for each output")
+        sizes = {len(curvature.root) for curvature in self._curvatures}
+        require(sizes == {len(self.ensemble_.parameters)}, "the curvature does not fit the network")
+
     def _mean_moments(self) -> Moments:
         return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
 
     def _moments(self) -> Moments:
         return DeltaMoments(self.ensemble_, self._curvatures, thread_count(self.n_jobs))
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, None]:
+        roots = np.stack([curvature.root for curvature in self._curvatures])
+        return network_predictions(x, self.ensemble_).mean(0), leverage(x, self.ensemble_, roots), None

@@ -24,13 +24,16 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._scaling import blocks
-from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._validation import check_table
+from extranets.model_file import storable
 from extranets.networks import Architecture, Ensemble, Members, draw_members
+from extranets.onnx_graph import Bounds, Value
 from extranets.uncertainty.components import Array, Components
 from extranets.uncertainty.intervals import Construction, calibrated, paper, total
 
 
+@storable("ExtraNetsRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
@@ -109,6 +112,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "interval": [StrOptions(set(constructions))],
         "warm_start": ["boolean"],
     }
+    _learned_types: ClassVar[dict[str, Any]] = {**TRAINED_TYPES, "n_null_": int, "_cv_plus": CvPlus | None}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -133,20 +137,33 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
             learned["_cv_plus"] = CvPlus.of(ensembles, plan, sample, lambda e: self._moments_of(e, fitted.recipe))
         return learned
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if self._cv_plus is not None:
+            self._cv_plus.check_architecture(self._fitted.recipe.architecture)
+
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
         if self.interval != "cv+":
             return super()._bounds(X, parts, levels)
-        if self._cv_plus is None:
-            raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
-        X = check_table(self, X)
+        kept, X = self._kept_folds(), check_table(self, X)
         bounds = np.concatenate(
             [
-                self._cv_plus.interval(
+                kept.interval(
                     self._x_scaling.apply(X[rows]), levels, lambda e: self._moments_of(e, self._fitted.recipe)
                 )
                 for rows in blocks(X.shape[0])
             ]
         )
-        warn_if_infinite(bounds, levels, len(self._cv_plus.residuals), "Fit to more rows.")
+        warn_if_infinite(bounds, levels, len(kept.residuals), "Fit to more rows.")
         bounds = np.moveaxis(self._y_scaling.undo(np.moveaxis(bounds, 1, -1)), -1, 1)
         return bounds[:, 0] if self._y_is_vector else bounds
+
+    def _graph_bounds(self, x: Value, mean: Value, std: Value, levels: Array) -> Bounds:
+        if self.interval != "cv+":
+            return super()._graph_bounds(x, mean, std, levels)
+        return self._kept_folds().graph_bounds(x, self._y_scaling, levels)
+
+    def _kept_folds(self) -> CvPlus:
+        if self._cv_plus is None:
+            raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
+        return self._cv_plus

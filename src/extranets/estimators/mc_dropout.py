@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -11,9 +12,11 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
-from extranets._random import draw_seed
+from extranets._random import Purpose, draw_seed, uniforms
+from extranets.engine import reference
 from extranets.estimators._fitted import Recipe
 from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
+from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
@@ -23,9 +26,11 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._progress import thread_count
-from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
+from extranets.model_file import storable
 from extranets.networks import Ensemble
+from extranets.onnx_graph import Value
 from extranets.uncertainty.components import Array, HeldOut
 from extranets.uncertainty.intervals import Construction, calibrated, total
 from extranets.uncertainty.noise import held_out_variance
@@ -34,6 +39,7 @@ CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8, 0.5)  # keep probabilities that "auto
 BLOCK_SIZE = 2**22  # pass predictions at once
 
 
+@storable("MCDropoutRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
@@ -107,6 +113,11 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
         "loss": [LOSS],
         "interval": [StrOptions(set(constructions))],
+    }
+    _learned_types: ClassVar[dict[str, Any]] = {
+        **TRAINED_TYPES,
+        "keep_prob_": float,
+        "keep_prob_scores_": dict[float, float] | None,
     }
 
     def log_likelihood(self, X: Any, y: Any, tau: float | Array | None = None) -> float:
@@ -198,6 +209,26 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         heads = engine.forward(self.ensemble_, X, **self._passes(self._fitted.recipe))
         return heads[:, :, : self._fitted.recipe.architecture.n_outputs]
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
+        self._validate_params()  # n_passes may have changed since fit
+        factors = pass_factors(self.ensemble_, self.n_passes, self._fitted.recipe)
+        return network_moments(x, self.ensemble_, factors)
+
+
+def pass_factors(network: Ensemble, n_passes: int, recipe: Recipe) -> list[Array]:
+    """What every pass multiplies the inputs, and then the units of each hidden layer, by.
+
+    Shape: ``(n_passes, 1, n_units)`` for each of them.
+    """
+    members = network.members
+    layers = reference.unflatten(network.parameters, members.architecture, members.widths[0])
+    keeps = recipe.options.dropout_keep, recipe.options.input_keep
+
+    def of_pass(index: int) -> list[Array]:
+        return reference.dropout_factors(partial(uniforms, recipe.seed, index, Purpose.PASS), layers, 1, *keeps)
+
+    return [np.stack(factors) for factors in zip(*map(of_pass, range(n_passes)), strict=True)]
 
 
 def held_out_likelihood(held: HeldOut, recipe: Recipe) -> float:

@@ -12,8 +12,10 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._trained import TrainedRegressor
+from extranets.model_file import storable
 
 
+@storable("MeanVarianceRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class MeanVarianceRegressor(GaussianParameters, TrainedRegressor):

@@ -14,9 +14,13 @@ from extranets import engine
 from extranets._random import draw_seed
 from extranets.engine import pbp
 from extranets.estimators._base import NetsRegressor
+from extranets.estimators._fitted import check_seed
 from extranets.estimators._held_out import Moments, Sample
 from extranets.estimators._parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
 from extranets.estimators._progress import progress_line, thread_count
+from extranets.estimators._stored import NOISE_TYPES
+from extranets.model_file import require, storable
+from extranets.onnx_graph import Value, gaussian_moments
 from extranets.uncertainty.components import Array
 
 
@@ -33,6 +37,7 @@ class PosteriorMoments:
         return mean.T, variance.T, None
 
 
+@storable("PBPRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class PBPRegressor(NetsRegressor):
@@ -57,6 +62,7 @@ class PBPRegressor(NetsRegressor):
         Means and variances of the weights, and the gamma distributions, in units of standardised data.
     noise_variance_ : float or array of shape (n_outputs,)
         Expected variance of the noise in squared units of the target.
+    {fit_info}
 
     Notes
     -----
@@ -89,6 +95,7 @@ class PBPRegressor(NetsRegressor):
         "max_iter": [Interval(Integral, 1, MOST_COUNT, closed="left")],
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
     }
+    _learned_types: ClassVar[dict[str, Any]] = {**NOISE_TYPES, "posterior_": pbp.Posterior, "_seed": int}
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
         outputs = np.arange(sample.y.shape[1])
@@ -115,8 +122,19 @@ class PBPRegressor(NetsRegressor):
             "_learns_noise": False,
         }
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_seed(self._seed)
+        require(not self._learns_noise, "the networks predict no noise")
+        require(self.posterior_.architecture.n_inputs == self.n_features_in_, "the posterior does not fit the features")
+        require(len(self.posterior_) == len(self._y_scaling.centre), "the posterior does not fit the outputs")
+
     def _moments(self) -> Moments:
         return PosteriorMoments(self.posterior_, thread_count(self.n_jobs))
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, None]:
+        posterior = self.posterior_
+        return *gaussian_moments(x, posterior.architecture, posterior.mean, posterior.variance), None
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         self._validate_params()  # n_passes may have changed since fit

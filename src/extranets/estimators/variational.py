@@ -14,12 +14,18 @@ from extranets import engine
 from extranets._random import draw_seed
 from extranets.engine import variational
 from extranets.estimators._base import NetsRegressor
+from extranets.estimators._fitted import check_seed
 from extranets.estimators._held_out import Moments, Sample
+from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import ADAM_CONSTRAINTS, MOST_COUNT, AdamParameters, documented
 from extranets.estimators._progress import progress_line, thread_count
+from extranets.estimators._stored import NOISE_TYPES
+from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
+from extranets.onnx_graph import Value
 
 
+@storable("VariationalRegressor")
 @documented
 @dataclass(eq=False, repr=False)
 class VariationalRegressor(AdamParameters, NetsRegressor):
@@ -50,6 +56,7 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
         Variance of the weights' prior.
     loss_curve_ : array of shape (1, max_iter)
         Mean training loss per epoch.
+    {fit_info}
 
     References
     ----------
@@ -72,6 +79,13 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+    }
+    _learned_types: ClassVar[dict[str, Any]] = {
+        **NOISE_TYPES,
+        "posterior_": variational.Posterior,
+        "prior_variance_": float,
+        "loss_curve_": npt.NDArray[np.float32],
+        "_seed": int,
     }
 
     @property
@@ -108,8 +122,19 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
     def _construction(self) -> dict[str, Any]:
         return {**super()._construction(), "n_passes": self.n_passes}
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_seed(self._seed)
+        architecture = self.posterior_.members.architecture
+        require(not self._learns_noise and len(self.posterior_) == 1, "not one network")
+        require(architecture.n_inputs == self.n_features_in_, "the posterior does not fit the features")
+        require(architecture.n_outputs == len(self._y_scaling.centre), "the posterior does not fit the outputs")
+
     def _moments(self) -> Moments:
         return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
+        return network_moments(x, self.ensemble_)
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         return engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))

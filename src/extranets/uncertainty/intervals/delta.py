@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets.model_file import require, storable
 from extranets.uncertainty.components import Array
 
 # Of the largest eigenvalue. Gradients come in single precision, so that eigenvalues below a ten-millionth of the largest are
@@ -30,6 +31,7 @@ def variances(leverage: Array, noise: Array, n_members: int, factors: Array | No
     return noise * leverage, noise
 
 
+@storable("Curvature")
 @dataclass(frozen=True)
 class Curvature:
     """What is needed of J'J: a root of its damped inverse, ``root @ root.T``.
@@ -62,3 +64,7 @@ class Curvature:
     def leverage(self, gradients: npt.NDArray[np.floating]) -> Array:
         """S(x) of rows with these gradients. Shape: ``(n, n_parameters)`` -> ``(n,)``."""
         return np.square(gradients @ self.root).sum(axis=1)
+
+    def _check_stored(self) -> None:
+        require(self.root.shape == (len(self.root), len(self.root)), "root is no square matrix")
+        require(np.isfinite(self.root).all(), "root is not finite")

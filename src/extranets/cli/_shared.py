@@ -1,0 +1,136 @@
+"""What several commands share: their options, and how they speak."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+TableFile = Annotated[str, typer.Argument(help="CSV, Parquet, Feather or Excel file; - reads CSV from standard input.")]
+ModelFile = Annotated[str, typer.Argument(help="Model file, as `extranets fit` writes it.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of a CSV file; found out if not given.")]
+Encoding = Annotated[str | None, typer.Option(help="Of a CSV file; found out if not given.")]
+Missing = Annotated[list[str] | None, typer.Option("--na", help="Text that stands for a missing value; repeatable.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
+Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to predict from, comma-separated or repeated; all others if not given."),
+]
+Id = Annotated[
+    str | None, typer.Option("--id", help="Column that names rows: no feature, but kept beside predictions.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="COLUMN=number|boolean|date|date:%d/%m/%Y|category|ignore where the guess is wrong."),
+]
+DropMissing = Annotated[bool, typer.Option("--drop-missing-target", help="Leave out rows whose target is missing.")]
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)  # of the table that `evaluate` prints, besides those asked for
+
+
+def say(text: str = "") -> None:
+    """To standard error, so that standard output can be piped."""
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def show(table: Table) -> None:
+    console = Console()
+    (console if console.is_terminal else Console(width=200)).print(table)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it: no NumPy types, and null for NaN and infinity."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def figure(value: float) -> str:
+    """Five significant digits."""
+    return f"{value:.5g}" if not math.isfinite(value) or abs(value) < 1e5 else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def check_coverage(values: Iterable[float]) -> list[float]:
+    levels = sorted(set(values))
+    for level in levels:
+        if not 0 < level < 1:
+            raise typer.BadParameter(f"--coverage must lie between 0 and 1, such as 0.9 for 90 %; got {level:g}.")
+    return levels
+
+
+def settings(pairs: list[str] | None, model: Any) -> dict[str, Any]:
+    """``--set name=value`` pairs as parameters of the model. Values are read as Python writes them, else as text."""
+    known = sorted(model.get_params(deep=False))
+    found = {}
+    for pair in pairs or []:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"--set takes NAME=VALUE; got {pair!r}.")
+        if name not in known:
+            raise typer.BadParameter(f"--set {pair}: {type(model).__name__} has no {name}.{hint(name, known)}")
+        found[name] = _value(text)
+    return found
+
+
+def hint(name: str, known: list[str]) -> str:
+    """The end of a message about a name that does not exist."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {near[0]}?" if near else f" There are: {', '.join(known)}."
+
+
+def _value(text: str) -> Any:
+    named = {"true": True, "false": False, "none": None}
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def kinds(pairs: list[str] | None) -> dict[str, str]:
+    found = {}
+    for pair in pairs or []:
+        name, sign, kind = pair.rpartition("=")
+        known = ("number", "boolean", "date", "category", "ignore")
+        if not sign or (kind not in known and not kind.startswith("date:")):
+            raise typer.BadParameter(f"--kind takes COLUMN={'|'.join(known)} or COLUMN=date:FORMAT; got {pair!r}.")
+        found[name] = kind
+    return found
+
+
+def named_columns(names: list[str] | None, columns: list[str], option: str) -> list[str]:
+    """Column names given one by one or separated by commas; each must be there."""
+    wanted = []
+    for name in names or []:
+        wanted += [name] if name in columns else [part.strip() for part in name.split(",")]
+    for name in wanted:
+        if name not in columns:
+            raise typer.BadParameter(f"{option}: the table has no column {name}.{hint(name, columns)}")
+    return list(dict.fromkeys(wanted))

@@ -1,0 +1,49 @@
+"""``extranets demo``: the whole way on simulated data."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from extranets.cli._shared import Seed, say
+from extranets.cli.evaluate import evaluate
+from extranets.cli.fit import fit
+from extranets.cli.predict import predict
+from extranets.cli.report import report
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the files go; made if it does not exist.")] = Path("demo"),
+    rows: Annotated[int, typer.Option(min=100, help="Training rows; as many are predicted.")] = 1500,
+    seed: Seed = 0,
+) -> None:
+    """Simulate the rents of flats, then fit, predict, evaluate and report, as one would with files of one's own.
+
+    Example: extranets demo
+    """
+    from extranets.data import simulated_rents
+
+    folder.mkdir(parents=True, exist_ok=True)
+    train, test, model, predictions, page = (
+        folder / name for name in ("train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html")
+    )
+    rents = simulated_rents(2 * rows, random_state=seed)
+    rents[:rows].to_csv(train, index=False)
+    rents[rows:].to_csv(test, index=False)
+    say(f"Simulated rents of flats: {train} and {test}, {rows:,} rows each.")
+    _announce("fit", train, "--target", "rent", "--id", "flat", "--seed", seed, "-o", model)
+    fit(str(train), "rent", model, id="flat", seed=seed)
+    _announce("predict", model, test, "--coverage", "0.8", "--coverage", "0.95", "-o", predictions)
+    predict(str(model), str(test), str(predictions), [0.8, 0.95])
+    _announce("evaluate", model, test)
+    evaluate(str(model), str(test))
+    _announce("report", model, test, "-o", page)
+    report(model, str(test), page)
+    say(f"\nOpen {page.resolve()} in a browser.")
+
+
+def _announce(*arguments: object) -> None:
+    say(f"\n$ {shlex.join(['extranets', *map(str, arguments)])}")

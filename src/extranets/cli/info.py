@@ -1,0 +1,76 @@
+"""``extranets info``: what is inside a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from extranets.cli._shared import Json, ModelFile, figure, percent, print_json, show
+
+
+def info(model: ModelFile, json: Json = False) -> None:
+    """Tell what a model file holds: method, parameters, columns, when and how it was trained.
+
+    Example: extranets info model.xnet
+    """
+    from extranets.model_file import load, read_info
+
+    found = read_info(model)
+    if json:
+        print_json(found)
+        return
+    loaded = load(model)  # so that a damaged file is found out
+    show(_summary(model, found, getattr(loaded, "regressor_", loaded)))
+    schema = getattr(loaded, "schema_", None)
+    if schema is not None:
+        show(_columns(schema))
+
+
+def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
+    table = Table("", "", title=path, show_header=False)
+    fit, provenance, about = network.fit_info_, found["provenance"], found["about"]
+    table.add_row(
+        "model", found["class"] + (f" of {type(network).__name__}" if found["class"] == "TableRegressor" else "")
+    )
+    table.add_row(
+        "trained",
+        f"{fit['finished']}, on {fit['n_rows']:,} rows with {fit['n_features']} inputs, {fit['seconds']:.1f} s",
+    )
+    for name in ("file", "target", "id", "coverage"):
+        if about.get(name) is not None:
+            table.add_row(name, str(about[name]))
+    scores = about.get("cross_validation")
+    if isinstance(scores, dict):
+        table.add_row("cross-validated", _judgement(scores))
+    table.add_row(
+        "parameters", ", ".join(f"{name}={value!r}" for name, value in sorted(_changed(network).items())) or "defaults"
+    )
+    arrays = found["arrays"].values()
+    table.add_row("arrays", f"{len(arrays)}, {sum(array['bytes'] for array in arrays) / 1e6:.2f} MB")
+    table.add_row("written by", ", ".join(f"{name} {value}" for name, value in provenance.items() if name != "saved"))
+    table.add_row("saved", provenance["saved"])
+    table.add_row("format version", str(found["format_version"]))
+    return table
+
+
+def _judgement(scores: dict[str, Any]) -> str:
+    return (
+        f"RMSE {figure(scores['rmse'])}, coverage {percent(scores['coverage'])}, mean width {figure(scores['mean_width'])}, "
+        f"interval score {figure(scores['interval_score'])} on {scores['n_rows']:,} held-out rows"
+    )
+
+
+def _changed(network: Any) -> dict[str, Any]:
+    """Parameters that are not at their defaults."""
+    usual = type(network)().get_params(deep=False)
+    return {name: value for name, value in network.get_params(deep=False).items() if repr(value) != repr(usual[name])}
+
+
+def _columns(schema: Any) -> Table:
+    table = Table("column", "kind", "values in training")
+    for column in schema.columns:
+        table.add_row(column.name, column.kind, column.described())
+    for name, reason in schema.dropped.items():
+        table.add_row(name, "not used", reason)
+    return table

@@ -1,0 +1,151 @@
+"""Every method, and scikit-learn's trees, cross-validated on a user's own table: what `extranets compare` prints."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+
+from extranets.estimators import METHODS
+from extranets.evaluation import Array, OutOfFold, cross_validate, sample_rows
+from extranets.tables import TableRegressor
+from extranets.uncertainty.conformal import cv_plus_interval
+
+TREES = ("gradient boosting", "extra-trees")
+NAMES = (*METHODS, *TREES)
+
+MOST_ROWS = 10_000  # of a table that are compared on, unless more are asked for
+
+
+class CvPlusRegressor(RegressorMixin, BaseEstimator):
+    """Any scikit-learn regressor with CV+ intervals (Barber et al. 2021), so that trees can be compared with networks."""
+
+    def __init__(self, estimator: Any, n_folds: int = 5, random_state: int = 0) -> None:
+        self.estimator = estimator
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Array) -> CvPlusRegressor:
+        from sklearn.model_selection import KFold
+
+        X = np.asarray(X)
+        folds = KFold(self.n_folds, shuffle=True, random_state=self.random_state)
+        self.fold_of_row_, self.residuals_ = np.empty(len(y), dtype=np.intp), np.empty(len(y))
+        self.fold_models_ = []
+        for fold, (train, held) in enumerate(folds.split(X)):
+            model = clone(self.estimator).fit(X[train], y[train])
+            self.fold_of_row_[held], self.residuals_[held] = fold, np.abs(model.predict(X[held]) - y[held])
+            self.fold_models_.append(model)
+        self.model_ = clone(self.estimator).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        return self.model_.predict(np.asarray(X))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Shape: ``(n, 2)``."""
+        means = np.stack([model.predict(np.asarray(X)) for model in self.fold_models_])
+        return cv_plus_interval(means, self.fold_of_row_, self.residuals_, coverage)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One method's line. ``behind`` is its interval score less the best one's, with the standard error of that difference."""
+
+    rank: int
+    method: str
+    interval_score: float
+    behind: float
+    behind_se: float
+    rmse: float
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    mean_width: float
+    seconds: float  # to fit once
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def candidate(name: str, seed: int, n_jobs: int | None = None) -> Any:
+    """The unfitted regressor that a name stands for, with its default settings."""
+    if name in METHODS:
+        return METHODS[name](random_state=seed, n_jobs=n_jobs)
+    from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+
+    if name == "gradient boosting":
+        return CvPlusRegressor(HistGradientBoostingRegressor(random_state=seed), random_state=seed)
+    if name == "extra-trees":
+        return CvPlusRegressor(ExtraTreesRegressor(random_state=seed, n_jobs=n_jobs), random_state=seed)
+    raise ValueError(f"There is no method {name!r}; choose among {', '.join(NAMES)}.")
+
+
+def compare(
+    X: Any,
+    y: npt.ArrayLike,
+    methods: Iterable[str] = NAMES,
+    *,
+    coverage: float = 0.9,
+    n_folds: int = 5,
+    max_rows: int = MOST_ROWS,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    table_settings: dict[str, Any] | None = None,
+    begin: Callable[[str, int, int], object] | None = None,
+) -> tuple[list[Comparison], dict[str, str]]:
+    """Cross-validate methods on the same folds and rank them by interval score.
+
+    Parameters
+    ----------
+    X : data frame of shape (n, n_features); any columns that :class:`extranets.tables.TableRegressor` takes
+    y : array of shape (n,)
+    methods : some of ``NAMES``
+    coverage : of the intervals that are judged
+    max_rows : a larger table is cut down to so many rows, drawn at random
+    table_settings : arguments of :class:`extranets.tables.TableRegressor`
+    begin : called with a method's name, the number of a fold from 1, and the number of folds
+
+    Returns
+    -------
+    comparisons : list of Comparison, the smallest interval score first
+    failed : dict from the names of methods that could not be fitted to the reasons
+    """
+    X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
+    found: dict[str, OutOfFold] = {}
+    failed: dict[str, str] = {}
+    for name in methods:
+        model = TableRegressor(candidate(name, seed, n_jobs), **(table_settings or {}))
+        fold = None if begin is None else lambda k, n, name=name: begin(name, k, n)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # each fold would repeat what a fit of the method says once
+                found[name] = cross_validate(
+                    model, X, y, coverage=coverage, n_folds=n_folds, enough_rows=len(y), seed=seed, begin_fold=fold
+                )
+        except (ValueError, ArithmeticError) as error:
+            failed[name] = str(error)
+    return rank(found), failed
+
+
+def rank(found: dict[str, OutOfFold]) -> list[Comparison]:
+    order = sorted(found, key=lambda name: found[name].row_scores.mean())
+    return [_line(place, name, found[name], found[order[0]]) for place, name in enumerate(order, start=1)]
+
+
+def _line(place: int, name: str, own: OutOfFold, best: OutOfFold) -> Comparison:
+    difference = own.row_scores - best.row_scores  # the same rows in the same order: the folds are the same
+    error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    return Comparison(
+        rank=place,
+        method=name,
+        behind=float(difference.mean()),
+        behind_se=error,
+        seconds=own.seconds,
+        **own.scores(),
+    )

@@ -1,0 +1,55 @@
+"""JSON that holds no surprises: no duplicate keys, no NaN, no huge numbers, no bombs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from extranets.model_file.errors import ModelFileError
+
+MOST_VALUES = 1_000_000  # a value of one or two characters can take Python a hundred bytes
+INTEGERS = range(-(2**63), 2**64)
+
+
+def dumps(value: Any) -> str:
+    """Compact ASCII. The same value always gives the same text."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str) -> Any:
+    if sum(text.count(sign) for sign in ",[{") > MOST_VALUES:
+        raise ModelFileError(f"its header has more than {MOST_VALUES:,} values")
+    try:
+        return json.loads(
+            text, object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_refuse_constant
+        )
+    except RecursionError:
+        raise ModelFileError("its header is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ModelFileError(f"its header is no valid JSON ({error})") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ModelFileError("its header holds a key twice")
+    return found
+
+
+def _integer(text: str) -> int:
+    # The length comes first: reading a number of a million digits takes long.
+    if len(text) > 20 or int(text) not in INTEGERS:
+        raise ModelFileError(f"its header holds an integer that is too large ({text[:20]}...)")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    value = float(text) if len(text) < 40 else math.inf
+    if not math.isfinite(value):
+        raise ModelFileError(f"its header holds a number that is too large ({text[:20]})")
+    return value
+
+
+def _refuse_constant(text: str) -> None:
+    raise ModelFileError(f"its header holds {text}, which is no JSON")

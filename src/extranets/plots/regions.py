@@ -1,0 +1,195 @@
+"""Where intervals hold too few targets: a search of the table that does not sell noise as a finding.
+
+Every bin of every feature, and every combination of bins of two features, is a region. The chance of as few hits as observed is
+that of a binomial with the nominal coverage. The best of many regions looks bad by chance alone, so the probabilities are
+adjusted by Holm's method for all regions that were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets.evaluation import Array, Predictions, binomial_limits
+from extranets.plots._columns import Bins, binned_columns
+from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
+from extranets.plots.drawing import DIAGONAL, Dots, dots, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+BINS = 4
+FEWEST_ROWS = 20
+MOST_PAIRED = 12  # features whose pairs are searched: those by which the widths vary most
+MOST_LISTED = 8
+SIGNIFICANT = 0.05
+LONGEST_LABEL = 34
+
+
+@dataclass(frozen=True)
+class Region:
+    """Rows in one bin of a feature, or in two bins of two. ``adjusted`` is Holm's probability."""
+
+    where: str
+    n: int
+    missed: int
+    coverage: float
+    low: float
+    high: float
+    probability: float
+    adjusted: float
+
+    @property
+    def beyond_chance(self) -> bool:
+        return self.adjusted < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        return "too low" if self.beyond_chance else "may be chance"
+
+
+@dataclass(eq=False)
+class RegionsDisplay(PredictionsDisplay):
+    """The regions whose coverage speaks most against the nominal one.
+
+    Parameters
+    ----------
+    regions : list of Region
+        At most eight, the most striking first. A part of a region that is listed already is left out.
+    n_searched : int
+        Regions that were looked at, all of at least 20 rows.
+    n_beyond_chance : int
+        Those of them that cover too little, beyond chance.
+    coverage : float
+        Nominal.
+    """
+
+    regions: list[Region]
+    n_searched: int
+    n_beyond_chance: int
+    coverage: float
+
+    @classmethod
+    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+        p = predictions
+        lower, upper = p.at(coverage)
+        missed = ((p.y < lower) | (p.y > upper)).astype(np.float64)
+        columns = sorted(binned_columns(p.features, BINS), key=lambda bins: -bins.explained(upper - lower))
+        found = _Search.of([bins for bins in columns if len(bins.labels) > 1], missed, coverage)
+        if not len(found.n):
+            raise NothingToShow(f"No part of the table has {FEWEST_ROWS} rows, so coverage cannot be told by region.")
+        return cls(found.listed(), len(found.n), int((found.adjusted < SIGNIFICANT).sum()), coverage)
+
+    @property
+    def as_hoped(self) -> bool:
+        return self.n_beyond_chance == 0
+
+    def title(self, kind: str = "") -> str:
+        return "Worst-covered regions"
+
+    def words(self, kind: str = "") -> str:
+        worst = self.regions[0]
+        seen = f"{percent(worst.coverage)} of {worst.n:,} rows are covered where {worst.where}"
+        if self.n_beyond_chance:
+            return (
+                f"{self.n_beyond_chance} of {self.n_searched:,} regions cover less than {percent(self.coverage)} beyond chance. "
+                f"The most striking: {seen}."
+            )
+        return (
+            f"None of {self.n_searched:,} regions covers less than {percent(self.coverage)} beyond what chance makes of so many "
+            f"comparisons. The most striking: {seen}."
+        )
+
+    def height(self, kind: str = "") -> float:
+        return 0.8 + 0.44 * len(self.regions)
+
+    def _draw(self, ax: Axes, kind: str) -> None:
+        coverage, low, high = ([getattr(r, name) for r in self.regions] for name in ("coverage", "low", "high"))
+        labels = [_wrapped(region.where) for region in self.regions]
+        dots(ax, labels, [Dots("coverage", coverage, low, high)], [region.beyond_chance for region in self.regions])
+        ax.axvline(self.coverage, **DIAGONAL)
+        ax.set_xlim(right=1.01)
+        ax.set_xlabel(f"observed coverage (dashed: nominal {percent(self.coverage)})")
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """All regions. Shapes: all ``(n_regions,)`` but parts, which has the bins (feature, code) of each region."""
+
+    columns: list[Bins]
+    parts: list[frozenset[tuple[int, int]]]
+    n: npt.NDArray[np.intp]
+    missed: npt.NDArray[np.intp]
+    probability: Array
+    adjusted: Array
+
+    @classmethod
+    def of(cls, columns: list[Bins], missed: Array, coverage: float) -> _Search:
+        from scipy.special import bdtr
+
+        found = [region for group in _groups(columns) for region in _counted(group, columns, missed)]
+        n, bad = (np.array([region[i] for region in found], dtype=np.intp) for i in (1, 2))
+        probability = bdtr(n - bad, n, coverage)
+        return cls(columns, [region[0] for region in found], n, bad, probability, holm(probability))
+
+    def listed(self) -> list[Region]:
+        taken: list[frozenset[tuple[int, int]]] = []
+        regions: list[Region] = []
+        for i in np.lexsort((-self.missed, self.probability)).tolist():
+            if len(regions) == MOST_LISTED:
+                break
+            if not any(earlier <= self.parts[i] for earlier in taken):
+                taken.append(self.parts[i])
+                regions.append(self._region(i))
+        return regions
+
+    def _region(self, i: int) -> Region:
+        n, missed = int(self.n[i]), int(self.missed[i])
+        where = " and ".join(self.columns[feature].where(code) for feature, code in sorted(self.parts[i]))
+        limits = binomial_limits(n - missed, n)
+        return Region(where, n, missed, 1 - missed / n, *limits, float(self.probability[i]), float(self.adjusted[i]))
+
+
+def _groups(columns: list[Bins]) -> Iterator[tuple[int, ...]]:
+    yield from ((i,) for i in range(len(columns)))
+    yield from combinations(range(min(len(columns), MOST_PAIRED)), 2)
+
+
+def _counted(
+    group: tuple[int, ...], columns: list[Bins], missed: Array
+) -> Iterator[tuple[frozenset[tuple[int, int]], int, int]]:
+    """The bins, rows and misses of every region of one or two features that has enough rows."""
+    sizes = tuple(len(columns[i].labels) for i in group)
+    codes = np.ravel_multi_index([columns[i].codes for i in group], sizes)
+    n, bad = (np.bincount(codes, weights, int(np.prod(sizes))) for weights in (None, missed))
+    for cell in np.flatnonzero(n >= FEWEST_ROWS).tolist():
+        bins = (int(code) for code in np.unravel_index(cell, sizes))
+        yield frozenset(zip(group, bins, strict=True)), int(n[cell]), int(bad[cell])
+
+
+def holm(probability: Array) -> Array:
+    """Holm's adjusted probabilities: those under 0.05 are all true findings with 95 % confidence. Shape: ``(m,)``.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.5, 0.03])).tolist()
+    [0.03, 0.5, 0.06]
+    """
+    order = np.argsort(probability)
+    scaled = probability[order] * np.arange(len(probability), 0, -1)
+    adjusted = np.empty_like(scaled)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def _wrapped(where: str) -> str:
+    """Two features on two lines; long names cut."""
+    parts = where.split(" and ", 1)
+    cut = [part if len(part) <= LONGEST_LABEL else part[: LONGEST_LABEL - 1] + "…" for part in parts]
+    return "\n".join(cut)

@@ -1,0 +1,129 @@
+"""What is left over: residuals against predictions, and in units of their predicted standard deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extranets.evaluation import Array, Predictions
+from extranets.plots._display import COVERAGE, PredictionsDisplay
+from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, SECOND, legend, percent, short
+from extranets.plots.intervals import shown_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+MOST_POINTS = 1000
+FARTHEST = 4.0  # standard deviations that the histogram shows; what lies farther counts in its last bars
+MOST_QUANTILES = 200
+
+
+@dataclass(eq=False)
+class ResidualsDisplay(PredictionsDisplay):
+    """Residuals (observed less predicted) against predictions; their histogram and their quantiles beside the Normal ones.
+
+    Parameters
+    ----------
+    mean, residual : array of shape (n_shown,)
+    bias, bias_se : float
+        Mean residual of all rows and its standard error.
+    edges, density : array of shape (n_bars + 1,) and (n_bars,)
+        Histogram of standardised residuals. Empty if all standard deviations are zero.
+    normal, quantiles : array of shape (n_points,)
+        Quantiles of the Normal distribution and of the standardised residuals.
+    far : float
+        Share of rows more than two predicted standard deviations off; 4.6 % of a Normal distribution are.
+    target : str
+    """
+
+    mean: Array
+    residual: Array
+    bias: float
+    bias_se: float
+    edges: Array
+    density: Array
+    normal: Array
+    quantiles: Array
+    far: float
+    target: str = "y"
+
+    @classmethod
+    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+        p = predictions
+        residual, rows = p.y - p.mean, shown_rows(p.mean, MOST_POINTS)
+        sure = p.std == 0  # an error there has no size in standard deviations
+        z = residual[~sure] / p.std[~sure]
+        error = float(residual.std(ddof=1) / np.sqrt(len(p))) if len(p) > 1 else float("nan")
+        far = float((np.abs(z) > 2).mean()) if len(z) else float("nan")
+        parts = (*_histogram(z), *_quantiles(z))
+        return cls(p.mean[rows], residual[rows], float(residual.mean()), error, *parts, far, p.target)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return ("prediction", "histogram", "quantiles") if len(self.normal) else ("prediction",)
+
+    @property
+    def as_hoped(self) -> bool:
+        return not abs(self.bias) > 2 * self.bias_se
+
+    def title(self, kind: str = "") -> str:
+        names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the Normal ones"}
+        return names.get(kind, "Residuals against predictions")
+
+    def words(self, kind: str = "") -> str:
+        if kind == "histogram":
+            return f"{percent(self.far)} of rows are more than two predicted standard deviations off; of a Normal, 4.6 % are."
+        if kind == "quantiles":
+            tails = (
+                f"{self.quantiles[0]:.2f} and {self.quantiles[-1]:.2f}",
+                f"{self.normal[0]:.2f} and {self.normal[-1]:.2f}",
+            )
+            return f"The outermost standardised residuals are {tails[0]}; a Normal sample of this size has {tails[1]}."
+        error = f" ± {short(self.bias_se)}" if np.isfinite(self.bias_se) else ""
+        verdict = "which is no bias beyond chance" if self.as_hoped else "which is a bias beyond chance"
+        return f"The mean residual is {short(self.bias)}{error} (standard error), {verdict}."
+
+    def _draw(self, ax: Axes, kind: str) -> None:
+        {"histogram": self._draw_histogram, "quantiles": self._draw_quantiles}.get(kind, self._draw_residuals)(ax)
+        ax.grid(color=GRID, linewidth=0.8)
+        ax.set_axisbelow(True)
+
+    def _draw_residuals(self, ax: Axes) -> None:
+        ax.axhline(0, **DIAGONAL)
+        ax.plot(self.mean, self.residual, "o", color=ACCENT, markersize=3, alpha=0.55, markeredgewidth=0)
+        ax.set_xlabel(f"predicted {self.target}", parse_math=False)
+        ax.set_ylabel("observed - predicted")
+
+    def _draw_histogram(self, ax: Axes) -> None:
+        ax.stairs(self.density, self.edges, fill=True, color=ACCENT, alpha=0.35, label="residuals")
+        x = np.linspace(-FARTHEST, FARTHEST, 161)
+        ax.plot(x, np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi), color=SECOND, linewidth=1.6, label="Normal")
+        ax.set(xlabel="residual / predicted standard deviation", ylabel="density")
+        legend(ax, loc="upper left")
+
+    def _draw_quantiles(self, ax: Axes) -> None:
+        ax.axline((0, 0), slope=1, **DIAGONAL)
+        ax.plot(self.normal, self.quantiles, "o", color=ACCENT, markersize=3.2, markeredgewidth=0)
+        ax.set(xlabel="Normal quantile", ylabel="residual / predicted std")
+
+
+def _histogram(z: Array) -> tuple[Array, Array]:
+    if not len(z):
+        return np.empty(0), np.empty(0)
+    n_bars = int(np.clip(2 * len(z) ** (1 / 3), 8, 40)) // 2 * 2  # even, so that zero is an edge
+    edges = np.linspace(-FARTHEST, FARTHEST, n_bars + 1)
+    counts, _ = np.histogram(np.clip(z, -FARTHEST, FARTHEST), edges)
+    return edges, counts / (len(z) * np.diff(edges))
+
+
+def _quantiles(z: Array) -> tuple[Array, Array]:
+    """Both at the same probabilities: of every residual, or of 200 from the least to the greatest."""
+    from scipy.special import ndtri
+
+    if not len(z):
+        return np.empty(0), np.empty(0)
+    ranks = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(np.intp))
+    return ndtri((ranks + 0.5) / len(z)), np.sort(z)[ranks]

@@ -1,0 +1,166 @@
+"""Figures of the studies' run folders: rows of dots with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from extranets.plots._display import Display, NothingToShow
+from extranets.plots.drawing import DIAGONAL, Dots, dots, legend, percent, short
+from extranets.studies.printed import printed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from typing_extensions import Self
+
+Row = dict[str, Any]
+
+LEVELS = {"90 %": "non_coverage_10", "95 %": "non_coverage_05", "99 %": "non_coverage_01"}
+ERRORS = 2.0  # standard errors to each side
+
+
+@dataclass
+class Series:
+    """Dots of one kind. NaN where there is none. All lists have one entry for each label of the panel."""
+
+    name: str
+    value: list[float] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+
+    def add(self, value: float | None, error: float | None) -> None:
+        middle = float("nan") if value is None else value
+        half = ERRORS * (error or 0.0)
+        self.value.append(middle)
+        self.low.append(middle - half)
+        self.high.append(middle + half)
+
+
+@dataclass
+class Panel:
+    """One view: a row of dots for each label."""
+
+    title: str
+    words: str
+    xlabel: str
+    labels: list[str]
+    series: list[Series]
+    lines: list[float] = field(default_factory=list)  # where dots should be
+
+
+@dataclass
+class StudyDisplay(Display):
+    """A study's summary rows as dots, with bars of two standard errors to each side.
+
+    - simulation: observed coverage of the 90, 95 and 99 % intervals, one panel for each process;
+    - correlation: mean correlation of the learners as the paper measured it, with joint resampling, and over training sets;
+    - uci: RMSE beside the printed one, one panel for each data set.
+
+    Examples
+    --------
+    >>> row = {"dataset": "boston", "column": "extra-nets T=70", "rmse": 2.9, "rmse_se": 0.1}
+    >>> StudyDisplay.of("uci", [row]).words("boston")
+    'On boston, the least RMSE is 2.9, by extra-nets T=70. The paper prints 2.8 for the same column.'
+    """
+
+    panels: list[Panel]
+
+    @classmethod
+    def of(cls, study: str, rows: list[Row]) -> Self:
+        """From a study's name and the rows of its ``summarise``."""
+        makers: dict[str, Callable[[list[Row]], list[Panel]]] = {
+            "simulation": _coverage_panels,
+            "correlation": _correlation_panels,
+            "uci": _rmse_panels,
+        }
+        panels = makers[study](rows) if study in makers else []
+        if not panels:
+            raise NothingToShow("No unit is done yet, or the study is one without figures.")
+        return cls(panels)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(panel.title for panel in self.panels)
+
+    def title(self, kind: str = "") -> str:
+        return self._panel(kind).title
+
+    def words(self, kind: str = "") -> str:
+        return self._panel(kind).words
+
+    def height(self, kind: str = "") -> float:
+        panel = self._panel(kind)
+        return 1.0 + (0.2 + 0.12 * len(panel.series)) * len(panel.labels)
+
+    def _panel(self, kind: str) -> Panel:
+        return next((panel for panel in self.panels if panel.title == kind), self.panels[0])
+
+    def _draw(self, ax: Axes, kind: str) -> None:
+        panel = self._panel(kind)
+        for line in panel.lines:
+            ax.axvline(line, **DIAGONAL)
+        dots(ax, panel.labels, [Dots(part.name, part.value, part.low, part.high) for part in panel.series])
+        ax.set_xlabel(panel.xlabel)
+        if len(panel.series) > 1:
+            legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
+
+
+def _coverage_panels(rows: list[Row]) -> list[Panel]:
+    """The largest ensembles of every method and keep probability."""
+    most = max((row["T"] for row in rows), default=0)
+    processes = dict.fromkeys(row["process"] for row in rows)
+    return [
+        _coverage_panel(process, [row for row in rows if (row["process"], row["T"]) == (process, most)])
+        for process in processes
+    ]
+
+
+def _coverage_panel(process: str, rows: list[Row]) -> Panel:
+    series = [Series(level) for level in LEVELS]
+    for part, measure in zip(series, LEVELS.values(), strict=True):
+        for row in rows:
+            part.add(1 - row[measure], row[f"{measure}_se"])
+    labels = [row["method"] + (f", p = {row['p']:g}" if row["p"] else "") for row in rows]
+    least, most = min(series[0].value), max(series[0].value)
+    words = (
+        f"On the {process} process, with {rows[0]['T']} networks or passes, the 90 % intervals of {len(rows)} methods hold "
+        f"{percent(least)} to {percent(most)} of the test rows, means over {rows[0]['replications']} data sets."
+    )
+    return Panel(
+        f"{process} process", words, "observed coverage (dashed: nominal)", labels, series, lines=[0.90, 0.95, 0.99]
+    )
+
+
+def _rmse_panels(rows: list[Row]) -> list[Panel]:
+    datasets = dict.fromkeys(row["dataset"] for row in rows)
+    return [_rmse_panel(name, [row for row in rows if row["dataset"] == name]) for name in datasets]
+
+
+def _rmse_panel(dataset: str, rows: list[Row]) -> Panel:
+    paper = {line["column"]: line for line in printed("uci") if line["dataset"] == dataset}
+    ours, theirs = Series("this run"), Series("printed")
+    for row in rows:
+        ours.add(row["rmse"], row["rmse_se"])
+        line = paper.get(row["column"], {})
+        theirs.add(*(float(line[key]) if line.get(key) else None for key in ("printed", "standard_error")))
+    best = min(rows, key=lambda row: row["rmse"])
+    line = paper.get(best["column"], {})
+    beside = f" The paper prints {float(line['printed']):g} for the same column." if line.get("printed") else ""
+    words = f"On {dataset}, the least RMSE is {short(best['rmse'])}, by {best['column']}.{beside}"
+    return Panel(dataset, words, "RMSE", [row["column"] for row in rows], [ours, theirs])
+
+
+def _correlation_panels(rows: list[Row]) -> list[Panel]:
+    series, labels = Series("correlation"), []
+    for row in rows:
+        if row["kind"] == "average":
+            labels.append(f"{row['version']} resampling")
+            series.add(row["average_correlation"], None)
+        elif row["kind"] == "truth":
+            labels.append(f"fresh training sets,\n{row['process']} process")
+            series.add(row["correlation"], row["correlation_se"])
+    found = zip(labels, series.value, strict=True)
+    seen = "; ".join(f"{label.replace(chr(10), ' ')}: {value:.2f}" for label, value in found)
+    words = f"Mean correlation of two learners. {seen[:1].upper()}{seen[1:]}."
+    return [Panel("Correlation of learners", words, "mean correlation", labels, [series], [0.0])] if labels else []

@@ -1,0 +1,113 @@
+"""The report's first lines: a few figures, each with its verdict in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from extranets import metrics
+from extranets.evaluation import Predictions
+from extranets.plots import Display
+from extranets.plots.drawing import percent, short
+from extranets.report.sample import Level
+
+Tone = Literal["good", "bad", "plain"]
+
+QUESTIONS = {
+    "calibration": "Are all levels kept?",
+    "width_and_error": "Does the width follow the error?",
+    "regions": "Is coverage even over the table?",
+    "residuals": "Are the predictions unbiased?",
+}
+VAGUE = 0.2  # limits of a coverage that lie farther apart say little
+
+
+@dataclass(frozen=True)
+class Card:
+    """A figure and what it means."""
+
+    name: str
+    value: str
+    verdict: str
+    tone: Tone
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence on one question. ``tone`` says whether the answer is the wished-for one."""
+
+    question: str
+    answer: str
+    tone: Tone
+
+
+def cards(predictions: Predictions, level: Level, scores: dict[str, float]) -> list[Card]:
+    """The headline row."""
+    observed = predictions.y
+    tail = (1 - level.nominal) / 2
+    lowest, highest = (float(q) for q in np.quantile(observed, [tail, 1 - tail]))
+    return [
+        error_card(scores, float(observed.std())),
+        coverage_card(level),
+        width_card(level, highest - lowest),
+        score_card(level, metrics.interval_score(observed, lowest, highest, level.nominal)),
+        share_card(scores["epistemic_share"]),
+    ]
+
+
+def error_card(scores: dict[str, float], spread: float) -> Card:
+    value, r2 = short(scores["rmse"]), scores["r2"]
+    if not np.isfinite(r2):
+        return Card("RMSE", value, "All observed targets are the same, so there is nothing to explain.", "plain")
+    beside = f"predicting the mean alone would have {short(spread)}"
+    if r2 <= 0:
+        return Card("RMSE", value, f"No better than a constant: {beside} (R² = {r2:.2f}).", "bad")
+    return Card("RMSE", value, f"Explains {percent(r2)} of the variance; {beside}.", "good")
+
+
+def coverage_card(level: Level) -> Card:
+    name = f"Coverage at {level.nominal_text}"
+    limits = f"95 % limits {level.limits_text}"
+    if level.verdict != "as promised":
+        return Card(name, level.observed_text, f"{level.verdict.capitalize()}: {limits}.", "bad")
+    if level.high - level.low > VAGUE:
+        return Card(name, level.observed_text, f"Nothing against it, but the rows are few: {limits}.", "plain")
+    return Card(name, level.observed_text, f"As promised: {limits}.", "good")
+
+
+def width_card(level: Level, spread: float) -> Card:
+    name = f"Mean width at {level.nominal_text}"
+    if np.isinf(level.mean_width):
+        return Card(name, level.width_text, "Some intervals have no end: too few rows were held out for them.", "bad")
+    if spread == 0:
+        return Card(name, level.width_text, "The observed targets do not vary.", "plain")
+    ratio = level.mean_width / spread
+    within = f"the range that holds {level.nominal_text} of the observed targets"
+    if ratio < 1:
+        return Card(name, level.width_text, f"{percent(ratio)} of {within}.", "good")
+    return Card(name, level.width_text, f"Wider than {within}, {short(spread)}: the inputs tell little.", "bad")
+
+
+def score_card(level: Level, constant: float) -> Card:
+    name, value = "Interval score", short(level.interval_score)
+    beside = f"one interval for all rows would have {short(constant)}"
+    if level.interval_score < constant:
+        return Card(name, value, f"Less is better; {beside}.", "good")
+    return Card(name, value, f"Less is better, and {beside}.", "bad")
+
+
+def share_card(share: float) -> Card:
+    what = "of the variance is disagreement between the networks"
+    rest = "the larger part is noise in the targets" if share < 0.5 else "more data may reduce it"
+    return Card("Epistemic share", percent(share), f"{what}; {rest}.", "plain")
+
+
+def findings(figures: dict[str, Display]) -> list[Finding]:
+    """One sentence for each question that the figures answer."""
+    return [
+        Finding(question, figures[name].words(), "good" if figures[name].as_hoped else "bad")
+        for name, question in QUESTIONS.items()
+        if name in figures
+    ]

@@ -1,0 +1,93 @@
+"""Summaries as one HTML page that needs nothing from anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from extranets.plots import Display
+from extranets.plots.drawing import percent, share_range, short
+from extranets.plots.extra import require
+from extranets.report.plain import as_json, plain
+from extranets.report.runs import RunSummary
+from extranets.report.summary import Summary
+from extranets.report.svg import svg
+from extranets.studies._files import write as write_whole
+
+PAGE = Path(__file__).parent / "page"
+
+
+class Drawing(NamedTuple):
+    """A figure in the page."""
+
+    title: str
+    words: str
+    svg: str
+
+
+def write(
+    summary: Summary | RunSummary, path: str | os.PathLike[str], json_path: str | os.PathLike[str] | None = None
+) -> None:
+    """Write the report, and the summary as JSON if a path for it is given. Each file is there as a whole or not at all.
+
+    Parameters
+    ----------
+    summary : what :func:`summarise` or :func:`summarise_run` gives
+    path : path-like
+        HTML file, overwritten if it exists.
+    json_path : path-like, optional
+    """
+    files = {Path(path): lambda: render(summary)}
+    if json_path is not None:
+        files[Path(json_path)] = lambda: as_json(summary)
+    for file in files:
+        if not file.parent.is_dir():
+            raise FileNotFoundError(f"{file} cannot be written: the folder {file.parent} does not exist.")
+    for file, text in files.items():
+        write_whole(file, text())
+
+
+def render(summary: Summary | RunSummary) -> str:
+    """The page as text."""
+    require("jinja2", "matplotlib")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(PAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_unbroken,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"short": short, "percent": percent, "share_range": share_range}
+    template = environment.get_template("run.html" if isinstance(summary, RunSummary) else "predictions.html")
+    drawings = {name: list(_drawings(name, display)) for name, display in summary.figures.items()}
+    return template.render(
+        summary=summary,
+        drawings=drawings,
+        style=(PAGE / "style.css").read_text(encoding="utf-8"),
+        script=(PAGE / "script.js").read_text(encoding="utf-8"),
+        version=version("extranets"),
+        slider=_slider(summary),
+    )
+
+
+def _unbroken(value: Any) -> Any:
+    """No line breaks between a number and its per cent sign."""
+    return value.replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value
+
+
+def _drawings(name: str, display: Display) -> Iterable[Drawing]:
+    for number, kind in enumerate(display.kinds):
+        yield Drawing(display.title(kind), display.words(kind), svg(display, kind, f"{name}-{number}"))
+
+
+def _slider(summary: Summary | RunSummary) -> dict[str, Any] | None:
+    """What the script draws."""
+    if isinstance(summary, RunSummary):
+        return None
+    return {"target": summary.target, "levels": plain(summary.levels), "sample": plain(summary.sample)}

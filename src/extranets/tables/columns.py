@@ -1,0 +1,234 @@
+"""What is learned about one column, and how its values are read later. One class for each kind of column.
+
+A column is made from a file that nobody vouches for, too, so every class checks its own fields.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extranets.tables.dates import ISO, Moments, parse_dates
+from extranets.tables.errors import TableError, listed
+from extranets.tables.rows import Rows
+from extranets.tables.values import MISSING, TEXT, Floats, as_text, parse_booleans, parse_numbers
+
+OTHER = "(other)"  # the category of all values that are too rare for one of their own
+MOST_TEXT = 10_000  # characters of a name or a category
+MOST_CATEGORIES = 10_000
+
+
+def require(holds: object, name: Any, what: str) -> None:
+    if not holds:
+        raise TableError(f"The description of column {str(name)[:100]!r} is not valid: {what}.")
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """A feature: its name, and how many of its values were missing in training."""
+
+    kind: ClassVar[str]
+    name: str
+    n_missing: int
+
+    def __post_init__(self) -> None:
+        valid = isinstance(self.name, str) and len(self.name) <= MOST_TEXT
+        require(valid, self.name, "the name is no text")
+        counts = (
+            isinstance(self.n_missing, int) and not isinstance(self.n_missing, bool) and 0 <= self.n_missing < 2**63
+        )
+        require(counts, self.name, "n_missing is no count")
+
+    @property
+    def missing(self) -> bool:
+        """Whether values were missing in training, so that the networks know what to make of it."""
+        return self.n_missing > 0
+
+    def read(self, rows: Rows) -> npt.NDArray[Any]:
+        """Values of this column's type: numbers, moments or categories. Refuses what cannot be read, by row."""
+        values = rows.values(self.name)
+        if values.null_count and not self.missing:
+            rows.note_filled(self.name, np.asarray(pc.is_null(values)), self.without_value())
+        return self._read(values, rows)
+
+    @abstractmethod
+    def _read(self, values: pa.Array, rows: Rows) -> npt.NDArray[Any]: ...
+
+    @abstractmethod
+    def described(self) -> str:
+        """The values in a few words."""
+
+    @abstractmethod
+    def without_value(self) -> str:
+        """What a missing value is taken as, in words."""
+
+
+@dataclass(frozen=True)
+class _Numeric(Column):
+    """``fill`` stands in for missing values."""
+
+    fill: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_number(self.fill, self.name, "fill")
+
+
+@dataclass(frozen=True)
+class NumberColumn(_Numeric):
+    """Numbers. ``low`` and ``high`` are the extremes of the training rows; ``fill`` is their median."""
+
+    kind: ClassVar[str] = "number"
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_number(self.low, self.name, "low")
+        _require_number(self.high, self.name, "high")
+
+    def _read(self, values: pa.Array, rows: Rows) -> Floats:
+        numbers, bad = parse_numbers(values, rows.source.decimal_comma)
+        rows.refuse(bad, self.name, values, "is not a number")
+        rows.refuse(np.isinf(numbers), self.name, values, "is infinite")
+        return numbers
+
+    def described(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+    def without_value(self) -> str:
+        return f"{self.fill:g}, the median"
+
+
+@dataclass(frozen=True)
+class BooleanColumn(_Numeric):
+    """Truth values, as 0 and 1. ``share`` of the training rows are true; ``fill`` is the more frequent one."""
+
+    kind: ClassVar[str] = "boolean"
+    share: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_number(self.share, self.name, "share")
+        require(self.fill in (0.0, 1.0) and 0 <= self.share <= 1, self.name, "truth values lie in 0 and 1")
+
+    def _read(self, values: pa.Array, rows: Rows) -> Floats:
+        truths, bad = parse_booleans(values)
+        rows.refuse(bad, self.name, values, "is neither true nor false")
+        return truths
+
+    def described(self) -> str:
+        return f"{100 * self.share:.0f} % true"
+
+    def without_value(self) -> str:
+        return "true" if self.fill else "false"
+
+
+@dataclass(frozen=True)
+class DateColumn(Column):
+    """Moments. ``first``, ``last`` and ``fill``, their median, are ISO texts; ``format`` is how text is read."""
+
+    kind: ClassVar[str] = "date"
+    fill: str
+    first: str
+    last: str
+    has_time: bool
+    format: str = ISO
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for moment in (self.fill, self.first, self.last):
+            require(_is_moment(moment), self.name, "fill, first and last are dates")
+        require(isinstance(self.has_time, bool), self.name, "has_time is true or false")
+        valid = isinstance(self.format, str) and len(self.format) <= 100
+        require(valid and (self.format == ISO or "%" in self.format), self.name, "format is that of a date")
+
+    def _read(self, values: pa.Array, rows: Rows) -> Moments:
+        moments, bad = parse_dates(values, self.format)
+        written = "ISO 8601, such as 2024-12-31" if self.format == ISO else self.format
+        rows.refuse(bad, self.name, values, f"is not a date (written as {written})")
+        return moments
+
+    def described(self) -> str:
+        return f"{self._shown(self.first)} to {self._shown(self.last)}"
+
+    def without_value(self) -> str:
+        return f"{self._shown(self.fill)}, the median"
+
+    def _shown(self, moment: str) -> str:
+        return moment[:16].replace("T", " ") if self.has_time else moment[:10]
+
+
+@dataclass(frozen=True)
+class CategoryColumn(Column):
+    """Texts, the most frequent first. The ``rare`` ones are taken together; None: they were too many to remember."""
+
+    kind: ClassVar[str] = "category"
+    categories: tuple[str, ...]
+    rare: tuple[str, ...] | None = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for texts in (self.categories, () if self.rare is None else self.rare):
+            valid = isinstance(texts, tuple) and all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts)
+            require(valid and len(texts) <= MOST_CATEGORIES, self.name, "categories are texts of no great length")
+        every = (*self.categories, *(self.rare or ()))
+        require(len(set(every)) == len(every), self.name, "a category is there twice")
+        require(not {OTHER, MISSING} & set(every), self.name, f"{OTHER} and {MISSING} are no categories")
+        require(self.encoded, self.name, "there are no categories")
+
+    @property
+    def has_other(self) -> bool:
+        return self.rare != ()
+
+    @property
+    def encoded(self) -> tuple[str, ...]:
+        """All values that the networks know, in the order of their features."""
+        return (*self.categories, *([OTHER] if self.has_other else []), *([MISSING] if self.missing else []))
+
+    def _read(self, values: pa.Array, rows: Rows) -> npt.NDArray[np.object_]:
+        text = as_text(values)
+        known = pa.array(self.categories, TEXT)
+        others = np.asarray(pc.and_(pc.is_valid(text), pc.invert(pc.is_in(text, known))))
+        if self.rare is not None and others.any():
+            new = others & ~np.asarray(pc.is_in(text, pa.array(self.rare, TEXT)))
+            taken_as = repr(OTHER) if self.has_other else self.without_value()
+            rows.note_new_categories(self.name, text, new, taken_as)
+        # -1 is the last entry
+        codes = pc.fill_null(pc.index_in(text, known), -1).to_numpy(zero_copy_only=False).copy()
+        codes[others] = len(self.categories)
+        return np.array([*self.categories, OTHER, MISSING], dtype=object)[codes]
+
+    def described(self) -> str:
+        rest = " and rare ones" if self.has_other else ""
+        return f"{len(self.categories)}{rest}: {listed(self.categories, most=4)}"
+
+    def without_value(self) -> str:
+        return "none of the known values"
+
+
+KINDS: dict[str, type[Column]] = {
+    cls.kind: cls for cls in (NumberColumn, BooleanColumn, DateColumn, CategoryColumn)
+}  # fmt: skip
+
+
+def _require_number(value: Any, name: str, field: str) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    require(number and abs(value) <= sys.float_info.max, name, f"{field} is a finite number")
+
+
+def _is_moment(text: Any) -> bool:
+    if not isinstance(text, str) or len(text) > 40:
+        return False
+    try:
+        moment = np.datetime64(text, "us")
+    except ValueError:
+        return False
+    return bool(np.datetime64("0001-01-01") <= moment <= np.datetime64("9999-12-31T23:59:59.999999"))

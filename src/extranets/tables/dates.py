@@ -1,0 +1,77 @@
+"""Text as dates: ISO 8601, or one format for the whole column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extranets.tables.values import TEXT, Mask, as_text
+
+Moments = npt.NDArray[np.datetime64]
+
+ISO = "ISO8601"
+DAY_FIRST = ("%d/%m/%Y", "%d-%m-%Y")
+MONTH_FIRST = ("%m/%d/%Y", "%m-%d-%Y")
+CLEAR_DAYS = (
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%d %B %Y",
+    "%B %d, %Y",
+    *DAY_FIRST,
+    *MONTH_FIRST,
+)
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+FORMATS = (ISO, *(day + time for day in CLEAR_DAYS for time in TIMES))
+TWO_NUMBERS = r"\d\D+.*\d"
+SAMPLE = 200  # values that a format must read before it is tried on all
+
+
+def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
+    """Moments of universal time, NaT where there is none, and a mask of values that are no date in this format."""
+    missing = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False))
+    if pa.types.is_timestamp(values.type):
+        return _microseconds(values.to_numpy(zero_copy_only=False)), np.zeros(len(values), dtype=bool)
+    text = as_text(values)
+    # pandas takes the words "now" and "today" for dates
+    digits = pc.if_else(pc.match_substring_regex(text, r"\d"), text, pa.scalar(None, TEXT))
+    series = pandas.Series(digits.to_numpy(zero_copy_only=False), dtype=object)
+    found = pandas.to_datetime(series, format=format, errors="coerce", utc=True)
+    moments = _microseconds(found.dt.tz_localize(None).to_numpy())
+    return moments, np.isnat(moments) & ~missing
+
+
+def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
+    """Formats that read all values; and the one that reads most, with the share of values that it reads.
+
+    Only a column of which the first values look like dates is looked at as a whole.
+    """
+    known = text.drop_null()
+    sample = known.slice(0, SAMPLE)
+    numerous = pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0  # spares words 56 formats
+    likely = [format for format in FORMATS if _share(sample, format) > 0.5] if numerous > 0.5 else []
+    shares = {format: _share(known, format) for format in likely}
+    best = max(shares, key=lambda format: shares[format], default=ISO)
+    return [format for format, share in shares.items() if share == 1.0], best, shares.get(best, 0.0)
+
+
+def ambiguous(formats: Iterable[str]) -> tuple[str, str] | None:
+    """Two formats that differ in which number is the day, if there are two."""
+    day = [format for format in formats if format.startswith(DAY_FIRST)]
+    month = [format for format in formats if format.startswith(MONTH_FIRST)]
+    return (day[0], month[0]) if day and month else None
+
+
+def _share(text: pa.Array, format: str) -> float:
+    return 1.0 - float(parse_dates(text, format)[1].mean()) if len(text) else 0.0
+
+
+def _microseconds(moments: npt.NDArray) -> Moments:
+    return moments.astype("datetime64[us]")

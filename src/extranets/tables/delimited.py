@@ -1,0 +1,151 @@
+"""CSV files and their kin, as a stream of record batches. Every field is read as text; what it means is decided later."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from extranets.tables.characters import UTF_8, Decoder
+from extranets.tables.delimiters import find_delimiter, sample_rows
+from extranets.tables.errors import Source, TableError, shown
+from extranets.tables.headers import clean_names
+from extranets.tables.streams import CHUNK, Prefixed, recoded
+
+BLOCK_BYTES = 1 << 20  # the longest row
+WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class DelimitedText:
+    """An open CSV file.
+
+    Parameters
+    ----------
+    stream : its bytes
+    source : what messages call it
+    delimiter, encoding : found out if None
+    """
+
+    def __init__(self, stream: Prefixed, source: Source, delimiter: str | None, encoding: str | None) -> None:
+        if encoding is None and stream.head.startswith(WIDE_MARKS):
+            encoding = "utf-16"
+        if encoding is not None and not _is_utf8(encoding):
+            stream, encoding = _recoded(stream, encoding, source), UTF_8
+        head = stream.head.removeprefix(codecs.BOM_UTF8)
+        _refuse_no_text(head, source)
+        # Latin-1 turns bytes into letters one by one; the signs that matter here are the same in all encodings that get here.
+        text, complete = head.decode("latin-1"), len(stream.head) < CHUNK
+        self.delimiter = delimiter or find_delimiter(text, complete)
+        fields = _first_row(text, self.delimiter, complete, source)
+        self._decoder = Decoder(source, encoding)
+        self.names = clean_names(self._decoder.header([field.encode("latin-1") for field in fields]), source)
+        self._source = source
+        self._stream = QuoteCount(stream)
+        self._ragged: Any = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        n_rows, last = 0, None
+        try:
+            for batch in self._reader():
+                columns = batch.columns if last is not None else [column.slice(1) for column in batch.columns]
+                texts = self._decoder.columns(columns, self.names, n_rows)
+                last = pa.RecordBatch.from_arrays(texts, names=self.names)
+                n_rows += last.num_rows
+                yield last
+        except UnicodeDecodeError as error:
+            raise self._source.error(f"bytes after row {n_rows} do not fit the encoding: {error}.") from error
+        except (pa.ArrowInvalid, OSError) as error:
+            raise self._explained(error, n_rows) from error
+        self._refuse_open_quote(last, n_rows)
+
+    def _reader(self) -> pa.csv.CSVStreamingReader:
+        # The header is read like a row, as pyarrow cannot be told what all columns are by any other means.
+        names = [f"{position}" for position in range(len(self.names))]
+        return pa.csv.open_csv(
+            pa.PythonFile(self._stream, mode="r"),
+            pa.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),  # threads count no rows
+            pa.csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self._note_ragged
+            ),
+            pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()), strings_can_be_null=False),
+        )
+
+    def _note_ragged(self, row: pa.csv.InvalidRow) -> str:
+        self._ragged = row
+        return "error"
+
+    def _explained(self, error: Exception, n_rows: int) -> TableError:
+        if self._ragged is not None:
+            return self._ragged_error(self._ragged)
+        if "straddl" in str(error):
+            return self._source.error(
+                f"a row after row {n_rows} is longer than {BLOCK_BYTES >> 20} MB; a closing quote may be missing."
+            )
+        return self._source.error(f"it cannot be read after row {n_rows}: {error}")
+
+    def _ragged_error(self, row: pa.csv.InvalidRow) -> TableError:
+        found, expected = row.actual_columns, row.expected_columns
+        lack = (
+            f"there is none for column {self.names[found]!r}"
+            if found < expected
+            else f"the last column is {self.names[-1]!r}"
+        )
+        return self._source.error(
+            f"the number of fields is {found}, but {expected} in the header; {lack}: {shown(row.text)}. Fields are separated by "
+            f"{self.delimiter!r}; one that holds it needs quotes.",
+            row=row.number - 1,
+        )
+
+    def _refuse_open_quote(self, last: pa.RecordBatch | None, n_rows: int) -> None:
+        """A quote that nothing closes makes one field of the rest of the file."""
+        if last is None or not last.num_rows or self._stream.count % 2 == 0:
+            return
+        name, value = self.names[-1], last.columns[-1][-1].as_py()
+        if "\n" in value or "\r" in value:
+            raise self._source.error(f"a quote opens and is never closed: {shown(value)}.", row=n_rows, column=name)
+
+
+class QuoteCount:
+    """A stream that counts the quotes that go by."""
+
+    closed = False
+
+    def __init__(self, stream: Prefixed) -> None:
+        self.count = 0
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        piece = self._stream.read(size)
+        self.count += piece.count(b'"')
+        return piece
+
+
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+def _recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
+    try:
+        return recoded(stream, encoding, source)
+    except UnicodeDecodeError as error:
+        raise source.error(f"its first bytes are not {encoding}: {error}.") from error
+
+
+def _refuse_no_text(head: bytes, source: Source) -> None:
+    if not head.strip():
+        raise source.error("it is empty.")
+    if b"\0" in head:
+        raise source.error(
+            "it holds bytes that no text has. If it is a table in UTF-16, say so: encoding='utf-16' (--encoding utf-16); "
+            "Parquet, Feather and Excel files are known by their suffix."
+        )
+
+
+def _first_row(text: str, delimiter: str, complete: bool, source: Source) -> list[str]:
+    rows = sample_rows(text, delimiter, complete)
+    if not rows:
+        raise source.error(f"its first row is longer than {CHUNK >> 20} MB, or has an open quote; is it a table?")
+    return rows[0]

@@ -1,0 +1,58 @@
+"""Excel workbooks: the first sheet, whose first row names the columns."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, BinaryIO
+
+import pandas
+
+from extranets.tables.errors import Source
+from extranets.tables.headers import clean_names
+
+
+class Workbook:
+    """An open workbook. Cells keep their types; an error such as #DIV/0! is text."""
+
+    def __init__(self, file: BinaryIO, source: Source) -> None:
+        self._rows = _open(file, source)
+        header = list(next(self._rows, ()))
+        while header and header[-1] is None:  # formatted cells beyond the table
+            header.pop()
+        if not header:
+            raise source.error("it is empty.")
+        self.names = clean_names(header, source)
+        self._source = source
+
+    def frames(self, n_rows: int) -> Iterator[pandas.DataFrame]:
+        rows = self._checked()
+        while block := list(islice(rows, n_rows)):
+            columns = zip(self.names, zip(*block, strict=True), strict=True)
+            yield pandas.DataFrame({name: pandas.Series(list(values), dtype=object) for name, values in columns})
+
+    def _checked(self) -> Iterator[tuple[Any, ...]]:
+        """Rows of the header's length, without empty ones."""
+        width, number = len(self.names), 0
+        for row in self._rows:
+            if all(cell is None for cell in row):
+                continue
+            number += 1
+            if any(cell is not None for cell in row[width:]):
+                raise self._source.error(
+                    f"it has a value to the right of the last named column, {self.names[-1]!r}.", row=number
+                )
+            yield (*row[:width], *[None] * (width - len(row)))
+
+
+def _open(file: BinaryIO, source: Source) -> Iterator[tuple[Any, ...]]:
+    try:
+        import openpyxl  # type: ignore[import-untyped]
+    except ImportError:
+        raise source.error("reading Excel files needs openpyxl: pip install 'extranets[excel]'.") from None
+    try:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, OSError, KeyError, ValueError) as error:
+        raise source.error(f"it is no Excel workbook (.xlsx): {error}") from error
+    return book.worksheets[0].iter_rows(values_only=True)

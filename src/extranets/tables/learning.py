@@ -1,0 +1,201 @@
+"""From training rows to columns: what kind each one is, and what has to be remembered about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extranets.tables.columns import (
+    KINDS,
+    OTHER,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    NumberColumn,
+)
+from extranets.tables.dates import ISO, ambiguous, date_formats, parse_dates
+from extranets.tables.errors import TableError, listed, near, shown
+from extranets.tables.headers import is_unnamed
+from extranets.tables.rows import Rows
+from extranets.tables.values import TEXT, as_text, parse_booleans, parse_numbers
+
+NEARLY_ALL = 0.95  # of the values are numbers: then the others are mistakes
+ID_SHARE, ID_COUNT = 0.5, 100  # a text with more distinct values than both names rows
+MOST_RARE = 1000  # rare categories that are remembered, to tell them from new ones
+IGNORE = "ignore"
+
+
+class Dropped(Exception):
+    """A column is not used; the message says why."""
+
+
+def learn_columns(rows: Rows, kinds: dict[str, str], max_categories: int) -> tuple[list[Column], dict[str, str]]:
+    """Columns that are used, and the reasons why others are not."""
+    names = list(rows.frame.columns)
+    _check_kinds(rows, kinds, names)
+    columns, dropped = [], {}
+    for name in names:
+        try:
+            columns.append(_learn(rows, name, kinds.get(name), max_categories))
+        except Dropped as reason:
+            dropped[name] = str(reason)
+    return columns, dropped
+
+
+def _check_kinds(rows: Rows, kinds: dict[str, str], names: list[str]) -> None:
+    for name, kind in kinds.items():
+        if name not in names:
+            raise rows.source.error(f"kinds names the column {name!r}, which is not there{near(name, names)}.")
+        if kind not in (*KINDS, IGNORE) and not kind.startswith("date:"):
+            raise TableError(
+                f"kinds[{name!r}] must be one of {listed([*KINDS, 'date:FORMAT', IGNORE])}; got {shown(kind)}."
+            )
+
+
+def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Column:
+    if kind == IGNORE:
+        raise Dropped("kinds says so")
+    values = rows.values(name)
+    _drop_useless(values)
+    if kind is None:
+        kind = _guess(rows, name, values)
+    if kind.startswith("date"):
+        return _learn_date(rows, name, values, kind)
+    if kind == "category":
+        return _learn_category(name, values, max_categories)
+    return _learn_boolean(rows, name, values) if kind == "boolean" else _learn_number(rows, name, values)
+
+
+def _drop_useless(values: pa.Array) -> None:
+    if values.null_count == len(values):
+        raise Dropped("it holds no values")
+    if values.null_count == 0 and pc.count_distinct(values).as_py() == 1 and len(values) > 1:
+        raise Dropped(f"it holds the same value in every row ({shown(values[0].as_py())})")
+
+
+# -- guesses -----------------------------------------------------------------------------------------------------------
+
+
+def _guess(rows: Rows, name: str, values: pa.Array) -> str:
+    """The kind that a column looks like."""
+    if pa.types.is_floating(values.type):
+        return "number"
+    if pa.types.is_boolean(values.type):
+        return "boolean"
+    if pa.types.is_timestamp(values.type):
+        return "date"
+    if _are_numbers(rows, name, values):
+        return "number"
+    if not parse_booleans(values)[1].any():
+        return "boolean"
+    format = _date_format(rows, name, values)
+    if format is not None:
+        return f"date:{format}"
+    _drop_identifiers(name, values)
+    return "category"
+
+
+def _are_numbers(rows: Rows, name: str, text: pa.Array) -> bool:
+    numbers, bad = parse_numbers(text, rows.source.decimal_comma)
+    share = 1 - bad.sum() / (len(text) - text.null_count)
+    if share < NEARLY_ALL:
+        return False
+    rows.refuse(
+        bad, name, text, f"is not a number, as {_most(share)} values of the column are. {_advice(name, text, bad)}"
+    )
+    if is_unnamed(name) and len(numbers) > 1 and (np.diff(numbers) == 1).all():
+        raise Dropped("it has no name and counts the rows")
+    return True
+
+
+def _date_format(rows: Rows, name: str, text: pa.Array) -> str | None:
+    """How dates are written, if the column holds dates."""
+    fitting, best, share = date_formats(text)
+    two = ambiguous(fitting)
+    if two is not None:
+        day, month = two
+        example = shown(text.drop_null()[0].as_py())
+        raise rows.source.error(
+            f"{example} may be a date with the day or with the month first. Say which: kinds={{{name!r}: 'date:{day}'}} or "
+            f"'date:{month}' (--kind {name}=date:{day}).",
+            column=name,
+        )
+    if not fitting and share >= NEARLY_ALL:
+        bad = parse_dates(text, best)[1]
+        rows.refuse(
+            bad, name, text, f"is not a date, as {_most(share)} values of the column are. {_advice(name, text, bad)}"
+        )
+    return fitting[0] if fitting else None
+
+
+def _most(share: float) -> str:
+    return f"{100 * share:.4g} % of the" if share < 0.9999 else "nearly all"
+
+
+def _advice(name: str, text: pa.Array, bad: Any) -> str:
+    value = text[int(np.argmax(bad))].as_py()
+    return (
+        f"Mend it; or take it for a missing value: na_values=[{shown(value)}] (--na {value}); or take the column for "
+        f"categories: kinds={{{name!r}: 'category'}} (--kind {name}=category)"
+    )
+
+
+def _drop_identifiers(name: str, text: pa.Array) -> None:
+    distinct = pc.count_distinct(text).as_py()
+    if distinct > ID_COUNT and distinct > ID_SHARE * len(text):
+        raise Dropped(
+            f"it looks like names or free text: {distinct:,} different values in {len(text):,} rows; "
+            f"kinds={{{name!r}: 'category'}} (--kind {name}=category) keeps it"
+        )
+
+
+# -- what is remembered ------------------------------------------------------------------------------------------------
+
+
+def _learn_number(rows: Rows, name: str, values: pa.Array) -> NumberColumn:
+    numbers, bad = parse_numbers(values, rows.source.decimal_comma)
+    rows.refuse(bad, name, values, "is not a number")
+    rows.refuse(np.isinf(numbers), name, values, "is infinite")
+    known = numbers[~np.isnan(numbers)]
+    median = _median(known)
+    return NumberColumn(name, values.null_count, median, float(known.min()), float(known.max()))
+
+
+def _median(known: Any) -> float:
+    """Of the two in the middle, the lower: it is always a value that occurs, and never overflows."""
+    return float(np.partition(known, (len(known) - 1) // 2)[(len(known) - 1) // 2])
+
+
+def _learn_boolean(rows: Rows, name: str, values: pa.Array) -> BooleanColumn:
+    truths, bad = parse_booleans(values)
+    rows.refuse(bad, name, values, "is neither true nor false")
+    share = float(np.nanmean(truths))
+    return BooleanColumn(name, values.null_count, float(share >= 0.5), share)
+
+
+def _learn_date(rows: Rows, name: str, values: pa.Array, kind: str) -> DateColumn:
+    format = kind.partition(":")[2]
+    if not format and not pa.types.is_timestamp(values.type):
+        format = _date_format(rows, name, as_text(values)) or ISO
+    format = format or ISO
+    moments, bad = parse_dates(values, format)
+    rows.refuse(bad, name, values, f"is not a date; give its format, such as kinds={{{name!r}: 'date:%d/%m/%Y'}}")
+    known = np.sort(moments[~np.isnat(moments)])
+    fill, first, last = (str(moment) for moment in (known[(len(known) - 1) // 2], known[0], known[-1]))
+    has_time = bool((known != known.astype("datetime64[D]")).any())
+    return DateColumn(name, values.null_count, fill, first, last, has_time, format)
+
+
+def _learn_category(name: str, values: pa.Array, max_categories: int) -> CategoryColumn:
+    """The most frequent values; of equally frequent ones, those that come first in the alphabet."""
+    counts = pc.value_counts(as_text(values).drop_null())
+    table = pa.table({"text": counts.field("values"), "count": counts.field("counts")})
+    table = table.filter(pc.not_equal(table["text"], pa.scalar(OTHER, TEXT)))
+    order = table.sort_by([("count", "descending"), ("text", "ascending")])["text"].to_pylist()
+    frequent, rare = tuple(order[:max_categories]), tuple(order[max_categories:])
+    merged = len(order) < len(counts)  # there is a value "(other)" already
+    return CategoryColumn(name, values.null_count, frequent, None if len(rare) > MOST_RARE or merged else rare)

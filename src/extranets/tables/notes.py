@@ -1,0 +1,79 @@
+"""What is odd in new rows but can be used: gathered by column, told once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from extranets.estimators._warnings import warn_user
+from extranets.tables.errors import TableWarning, listed
+
+MOST_EXAMPLES = 5
+
+
+class Notes:
+    """New categories and newly missing values in the rows read so far.
+
+    Holds counts and a few examples, so that it stays small however many rows there are.
+
+    Examples
+    --------
+    >>> notes = Notes()
+    >>> notes.add_new_categories("colour", {"teal": 2}, "'(other)'")
+    >>> notes.add_new_categories("colour", {"pink": 1, "teal": 1}, "'(other)'")
+    >>> print(*notes.lines())
+    Column 'colour': 4 rows hold values that were not seen in training, taken as '(other)': 'teal', 'pink'.
+    """
+
+    def __init__(self) -> None:
+        self._new: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._more: set[str] = set()  # columns with more new values than examples
+        self._filled: Counter[str] = Counter()
+        self._taken_as: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._new or self._filled)
+
+    def add_new_categories(self, column: str, counts: Mapping[str, int], taken_as: str) -> None:
+        """Rows by value, and what the values are taken as."""
+        self._taken_as[column] = taken_as
+        self._new[column] += sum(counts.values())
+        examples = self._examples.setdefault(column, [])
+        for value in counts:
+            if value in examples:
+                continue
+            if len(examples) < MOST_EXAMPLES:
+                examples.append(value)
+            else:
+                self._more.add(column)
+
+    def add_filled(self, column: str, count: int, taken_as: str) -> None:
+        """Rows without a value in a column that had one in every training row."""
+        self._taken_as[column] = taken_as
+        self._filled[column] += count
+
+    def lines(self) -> list[str]:
+        """One sentence for each column and oddity."""
+        new = [
+            f"Column {name!r}: {_rows(count)} values that were not seen in training, taken as {self._taken_as[name]}: "
+            f"{self._values(name)}."
+            for name, count in self._new.items()
+        ]
+        filled = [
+            f"Column {name!r}: {_rows(count)} no value, although none was missing in training; taken as {self._taken_as[name]}."
+            for name, count in self._filled.items()
+        ]
+        return new + filled
+
+    def warn(self) -> None:
+        """One warning that holds all lines, if there are any."""
+        if self:
+            warn_user(" ".join(self.lines()), TableWarning)
+
+    def _values(self, column: str) -> str:
+        return listed(self._examples[column]) + (" and others" if column in self._more else "")
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row holds" if count == 1 else f"{count:,} rows hold"

@@ -1,0 +1,195 @@
+"""Tables from files or standard input, as data frames: all at once, or block by block."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import pandas
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from extranets.tables.columnar import open_arrow_file, open_arrow_stream, open_parquet
+from extranets.tables.delimited import DelimitedText
+from extranets.tables.errors import Source
+from extranets.tables.excel import Workbook
+from extranets.tables.streams import Prefixed, look, open_bytes, seekable, unpacked
+from extranets.tables.values import MISSING_WORDS, TEXT, null_words
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+BLOCK_ROWS = 65_536
+SUFFIXES = {
+    ".csv": "text", ".tsv": "text", ".txt": "text", ".tab": "text", ".dat": "text", ".data": "text",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".feather": "arrow", ".arrow": "arrow", ".ipc": "arrow", ".arrows": "arrow",
+    ".xlsx": "excel", ".xlsm": "excel",
+}  # fmt: skip
+PACKED_SUFFIXES = {".gz", ".bz2", ".zst"}
+ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", b"PK\x03\x04": "excel"}
+
+Frames = Callable[[int], Iterator[pandas.DataFrame]]
+
+
+@dataclass
+class TableReader:
+    """An open table, read once from front to back. Made by :func:`open_table`; close it, or use it in a ``with``.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the file.
+    columns : list of str
+    """
+
+    source: Source
+    columns: list[str]
+    _frames: Frames
+    _files: ExitStack
+
+    @property
+    def name(self) -> str:
+        return self.source.file
+
+    def blocks(self, n_rows: int = BLOCK_ROWS) -> Iterator[pandas.DataFrame]:
+        """Data frames of ``n_rows`` rows, the last one shorter. Their index counts the rows of the file from 1."""
+        begin = 1
+        for frame in self._frames(n_rows):
+            frame.index = pandas.RangeIndex(begin, begin + len(frame))
+            frame.attrs.update(file=self.source.file, decimal_comma=self.source.decimal_comma)
+            begin += len(frame)
+            yield frame
+        if begin == 1:
+            raise self.source.error(f"it has a header with {len(self.columns)} columns, but no rows.")
+
+    def read(self) -> pandas.DataFrame:
+        """All rows as one data frame."""
+        return next(self.blocks(sys.maxsize))
+
+    def close(self) -> None:
+        self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_table(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    na_values: Sequence[str] = (),
+) -> TableReader:
+    """Open a table: CSV (packed or not), Parquet, Arrow, Feather or Excel.
+
+    The suffix says what it is and, where that says nothing, the first bytes. Fields of a CSV file stay text; those that stand
+    for missing values become missing.
+
+    Parameters
+    ----------
+    path : path of a file, or ``"-"`` for standard input
+    delimiter : str, optional
+        Of a CSV file. Found out if not given: comma, semicolon, tab or bar.
+    encoding : str, optional
+        Of a CSV file. Found out if not given: UTF-8, UTF-16 with a mark, or else Windows-1252.
+    na_values : sequence of str
+        Further texts that stand for missing values.
+
+    Raises
+    ------
+    TableError
+        If the file is empty or no table, or names a column twice; and, while reading, if a row is ragged or damaged.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "flats.csv")
+    ...     _ = path.write_text("area;rent\\n50;700,50\\n72;NA\\n")
+    ...     with open_table(path) as reader:
+    ...         table = reader.read()
+    >>> table["rent"].isna().tolist(), table.loc[1, "rent"]
+    ([False, True], '700,50')
+    """
+    with ExitStack() as files:
+        stream, name = open_bytes(path)
+        if name != "standard input":
+            files.enter_context(stream)
+        source = Source(name)
+        content = unpacked(look(stream), source)
+        kind = _kind(path, content.head, source)
+        if kind == "text":
+            text = DelimitedText(content, source, delimiter, encoding)
+            source = replace(source, decimal_comma=text.delimiter == ";")
+            names, frames = text.names, _frames_of(text, na_values)
+        elif kind == "excel":
+            book = Workbook(files.enter_context(seekable(content, path)), source)
+            names, frames = book.names, book.frames
+        else:
+            table = _open_columnar(kind, content, path, source, files)
+            names, frames = table.names, _frames_of(table, na_values)
+        return TableReader(source, names, frames, files.pop_all())
+
+
+def _kind(path: str | os.PathLike[str], head: bytes, source: Source) -> str:
+    """What a file is by its suffix and, if that is unknown, by its first bytes."""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    while suffixes and suffixes[-1] in PACKED_SUFFIXES:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    for start, kind in STARTS.items():
+        if head.startswith(start):
+            return kind
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise source.error(f"it is none of the files that can be read: {', '.join(SUFFIXES)}.")
+    return "text"
+
+
+def _open_columnar(kind: str, content: Prefixed, path: Any, source: Source, files: ExitStack) -> Any:
+    if kind == "arrow" and content.head.startswith(ARROW_STREAM):
+        return open_arrow_stream(content, source)
+    file = files.enter_context(seekable(content, path))
+    return open_parquet(file, source) if kind == "parquet" else open_arrow_file(file, source)
+
+
+def _frames_of(table: Any, na_values: Sequence[str]) -> Frames:
+    def frames(n_rows: int) -> Iterator[pandas.DataFrame]:
+        for block in _rechunked(table.batches(), n_rows):
+            columns = [_null_missing(column, na_values) for column in block.columns]
+            yield pa.table(columns, names=table.names).to_pandas(date_as_object=False)
+
+    return frames
+
+
+def _rechunked(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:
+    """Tables of ``n_rows`` rows; the last one is shorter."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        while count >= n_rows:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, n_rows)
+            waiting, count = table.slice(n_rows).to_batches(), count - n_rows
+    if count:
+        yield pa.Table.from_batches(waiting)
+
+
+def _null_missing(column: pa.ChunkedArray, na_values: Sequence[str]) -> pa.ChunkedArray:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    text = pc.cast(column, TEXT)
+    trimmed = pc.utf8_trim_whitespace(text)
+    return pc.if_else(pc.is_null(null_words(trimmed, (*MISSING_WORDS, *na_values))), pa.scalar(None, TEXT), text)

@@ -1,0 +1,293 @@
+"""Any regressor, for tables of mixed columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from extranets import model_file
+from extranets.estimators import ExtraNetsRegressor
+from extranets.estimators._warnings import warn_user
+from extranets.model_file.typed import check_types
+from extranets.tables.encoding import column_transformer
+from extranets.tables.errors import TableWarning
+from extranets.tables.frames import array_names, as_frame, has_names
+from extranets.tables.notes import Notes
+from extranets.tables.predictions import TablePredictions
+from extranets.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+STORED_TYPES: dict[str, Any] = {
+    "parameters": dict[str, Any],
+    "feature_names": list[str] | None,
+    "n_features": int,
+    "schema": dict[str, Any],
+    "fit_info": dict[str, Any] | None,
+    "regressor": BaseEstimator,
+}
+PARAMETER_TYPES: dict[str, Any] = {
+    "estimator": BaseEstimator | None,
+    "kinds": dict[str, str] | None,
+    "max_categories": int,
+    "na_values": list[str] | tuple[str, ...],
+    "strict": bool,
+}
+LEARNED = ("schema_", "transformer_", "regressor_")
+BLOCK_VALUES = 1 << 20  # encoded numbers that are held at a time: 8 MB, and several times that on the way
+MOST_BLOCK_ROWS = 65_536
+
+
+@model_file.storable("TableRegressor")
+class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """A regressor for tables: numbers, truth values, dates, categories, and gaps in all of them.
+
+    Learns from the training rows what the columns are (:class:`Schema`), encodes them as numbers with a scikit-learn
+    ``ColumnTransformer``, and hands these to a regressor. Columns are known by name: at prediction their order does not
+    matter, and columns that training did not have are ignored. A missing column is an error that names it. A new category, or
+    a gap where training had none, gives a warning that names column and values.
+
+    Parameters
+    ----------
+    estimator : regressor, optional
+        Gets the encoded table. ``ExtraNetsRegressor()`` if not given.
+    kinds : dict of str, optional
+        What columns are, where the guess is wrong: ``{"zip": "category", "day": "date:%d/%m/%Y", "id": "ignore"}``.
+    max_categories : int, default=30
+        So many values of a column get a feature of their own; rarer ones share one.
+    na_values : sequence of str
+        Texts that stand for missing values, besides the usual ones such as ``NA``.
+    strict : bool, default=False
+        Refuse new categories and new gaps at prediction, instead of warning.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What was learned about the columns.
+    transformer_ : ColumnTransformer
+        Made from the schema alone.
+    regressor_ : regressor
+        Fitted to the encoded table.
+    n_features_in_ : int
+        Columns of the training table.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from extranets import ExtraNetsRegressor
+    >>> from extranets.tables import TableRegressor
+    >>> table = pandas.DataFrame({"area": [30.0, 55, None, 80] * 25, "city": ["Ulm", "Bonn", "Ulm", "Bonn"] * 25})
+    >>> rent = table["area"].fillna(60) * 10 + (table["city"] == "Bonn") * 100
+    >>> model = TableRegressor(ExtraNetsRegressor(5, max_iter=40, random_state=0)).fit(table, rent)
+    >>> model.predict_interval(table[:3], coverage=0.9).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        max_categories: int = 30,
+        na_values: Sequence[str] = (),
+        strict: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.kinds = kinds
+        self.max_categories = max_categories
+        self.na_values = na_values
+        self.strict = strict
+
+    # -- fit -----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn what the columns are, and fit a clone of the regressor to them.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, Arrow table) or array of shape (n_samples, n_columns)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        for name in LEARNED:  # a fit that fails leaves no fitted estimator
+            self.__dict__.pop(name, None)
+        frame = as_frame(X)
+        if not len(frame):
+            raise ValueError(
+                "Found array with 0 sample(s) (n_samples=0) while a minimum of 2 is required: the table has no rows."
+            )
+        _check_feature_names(self, frame if has_names(X) else X, reset=True)
+        schema = Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
+        transformer = column_transformer(schema)
+        encoded = _encode(schema, transformer, frame, Notes(), strict=False)
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        regressor = clone(self._unfitted()).fit(encoded, y, **weight)
+        if schema.dropped:
+            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in schema.dropped.items())
+            warn_user(f"Columns that are not used: {reasons}.", TableWarning)
+        # Nothing failed: only now is the estimator fitted.
+        self.schema_, self.transformer_, self.regressor_ = schema, transformer, regressor
+        self.n_features_in_ = frame.shape[1]
+        return self
+
+    def _check_parameters(self) -> None:
+        whole = isinstance(self.max_categories, int | np.integer) and not isinstance(self.max_categories, bool)
+        if not whole or self.max_categories < 1:
+            raise ValueError(f"max_categories must be a whole number of at least 1; got {self.max_categories!r}.")
+        if isinstance(self.na_values, str) or not all(isinstance(word, str) for word in self.na_values):
+            raise ValueError(f"na_values must be a list of texts, such as ['n.a.', '-999']; got {self.na_values!r}.")
+
+    def _unfitted(self) -> Any:
+        return ExtraNetsRegressor() if self.estimator is None else self.estimator
+
+    def _inside(self) -> Any:
+        return self.regressor_ if hasattr(self, "regressor_") else self._unfitted()
+
+    # -- from rows to numbers ------------------------------------------------------------------------------------------
+
+    def encode(self, X: Any, notes: Notes | None = None) -> pandas.DataFrame:
+        """The numbers that ``regressor_`` takes. For large files: read blocks of ``block_rows``, encode each once, and call
+        ``regressor_`` as often as needed.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, ...)
+        notes : Notes, optional
+            Collects new categories and new gaps over several calls; without it they are warned of at once.
+
+        Returns
+        -------
+        DataFrame of shape (n_samples, n_encoded), with the index of ``X``
+        """
+        frame = self._frame(X)
+        own = Notes() if notes is None else notes
+        encoded = _encode(self.schema_, self.transformer_, frame, own, self.strict)
+        if notes is None:
+            own.warn()
+        return encoded
+
+    @property
+    def block_rows(self) -> int:
+        """So many rows are encoded and predicted at a time, so that memory stays bounded whatever the number of categories."""
+        check_is_fitted(self)
+        return max(1, min(MOST_BLOCK_ROWS, BLOCK_VALUES // len(self.transformer_.get_feature_names_out())))
+
+    def _frame(self, X: Any) -> pandas.DataFrame:
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        names = array_names(self.n_features_in_) if known is None else list(known)
+        frame = as_frame(X, names)
+        if known is None and has_names(X) and frame.shape[1] == len(names):
+            warn_user(f"X has feature names, but {type(self).__name__} was fitted without feature names")
+            return frame.set_axis(names, axis=1)
+        if known is not None and not has_names(X):
+            warn_user(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
+        return frame
+
+    def _by_block(self, X: Any, method: str, *args: Any, **named: Any) -> list[Any]:
+        """What a method of the regressor gives for each block of rows."""
+        frame, notes = self._frame(X), Notes()
+        if not len(frame):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the table has no rows.")
+        found = []
+        for block in _blocks(frame, self.block_rows):
+            encoded = _encode(self.schema_, self.transformer_, block, notes, self.strict)
+            found.append(getattr(self.regressor_, method)(encoded, *args, **named))
+        notes.warn()
+        return found
+
+    @property
+    def loss_curve_(self) -> Any:
+        """The regressor's own, if it has one."""
+        return self.regressor_.loss_curve_
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted regressor to a model file, which :func:`extranets.model_file.load` reads: no code, all bits.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom ``*.xnet``. A file that is there is replaced.
+        about : dict, optional
+            What else is worth keeping, as JSON has it. :func:`extranets.model_file.read_info` gives it back.
+        """
+        check_is_fitted(self)
+        model_file.save(self, path, about=about)
+
+    def _to_stored(self) -> dict[str, Any]:
+        names = getattr(self, "feature_names_in_", None)
+        parameters = self.get_params(deep=False)
+        return {
+            "parameters": {**parameters, "kinds": None if self.kinds is None else dict(self.kinds)},
+            "feature_names": None if names is None else list(names),
+            "n_features": self.n_features_in_,
+            "schema": self.schema_.to_dict(),
+            "fit_info": getattr(self.regressor_, "fit_info_", None),  # for those who read the file without loading it
+            "regressor": self.regressor_,
+        }
+
+    @classmethod
+    def _from_stored(cls, stored: dict[str, Any]) -> Self:
+        check_types(stored, STORED_TYPES)
+        check_types(stored["parameters"], PARAMETER_TYPES, optional=PARAMETER_TYPES)  # new ones take their defaults
+        model = cls(**stored["parameters"])
+        model._check_parameters()
+        model.schema_ = Schema.from_dict(stored["schema"])
+        model.transformer_ = column_transformer(model.schema_)
+        model.regressor_, model.n_features_in_ = stored["regressor"], stored["n_features"]
+        n_encoded = len(model.transformer_.get_feature_names_out())
+        model_file.require(
+            getattr(model.regressor_, "n_features_in_", None) == n_encoded, "the networks take another table"
+        )
+        names = stored["feature_names"]
+        if names is not None:
+            model_file.require(len(names) == model.n_features_in_, "the columns' names do not fit their number")
+            model.feature_names_in_ = np.array(names, dtype=object)
+        return model
+
+    # -- scikit-learn --------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "regressor_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inside = self._unfitted().__sklearn_tags__()
+        tags.target_tags.multi_output = inside.target_tags.multi_output
+        tags.regressor_tags.poor_score = inside.regressor_tags.poor_score
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _encode(schema: Schema, transformer: Any, frame: pandas.DataFrame, notes: Notes, strict: bool) -> pandas.DataFrame:
+    """Block by block, so that only the result is wide."""
+    names = transformer.get_feature_names_out()
+    encoded = np.empty((len(frame), len(names)))
+    begin = 0
+    for block in _blocks(frame, MOST_BLOCK_ROWS):
+        encoded[begin : begin + len(block)] = transformer.transform(schema.read(block, notes, strict=strict))
+        begin += len(block)
+    return pandas.DataFrame(encoded, index=frame.index, columns=names, copy=False)
+
+
+def _blocks(frame: pandas.DataFrame, n_rows: int) -> Iterator[pandas.DataFrame]:
+    for begin in range(0, len(frame), n_rows):
+        yield frame.iloc[begin : begin + n_rows]

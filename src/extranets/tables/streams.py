@@ -1,0 +1,111 @@
+"""Bytes of a file or of standard input: looked at, unpacked and recoded, but read only once and from front to back."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import shutil
+import sys
+import tempfile
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from extranets.tables.errors import Source
+
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+CHUNK = 1 << 20
+
+
+def open_bytes(path: str | os.PathLike[str]) -> tuple[BinaryIO, str]:
+    """A stream and the name that messages call it. ``-`` is standard input."""
+    if os.fspath(path) == "-":
+        return sys.stdin.buffer, "standard input"
+    return open(path, "rb"), os.fspath(path)
+
+
+class Prefixed(io.RawIOBase):
+    """Bytes that have been read already, and then the rest of the stream."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        super().__init__()
+        self.head = head
+        self._waiting = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if size is None or size < 0:
+            size = sys.maxsize
+        if self._waiting:
+            out, self._waiting = self._waiting[:size], self._waiting[size:]
+            return out
+        return bytes(self._rest.read(size) if size < sys.maxsize else self._rest.read())
+
+
+def look(stream: Any, size: int = CHUNK) -> Prefixed:
+    """The stream with its first bytes, up to ``size``, in ``head``. A pipe may give them in small pieces."""
+    pieces, count = [], 0
+    while count < size:
+        piece = stream.read(size - count)
+        if not piece:
+            break
+        pieces.append(bytes(piece))
+        count += len(piece)
+    return Prefixed(b"".join(pieces), stream)
+
+
+def unpacked(stream: Prefixed, source: Source) -> Prefixed:
+    """The contents of a packed stream (gzip, bzip2, zstd, known by its first bytes); any other as it is."""
+    for start, name in PACKED.items():
+        if stream.head.startswith(start):
+            try:
+                return look(pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), name))
+            except OSError as error:
+                raise source.error(f"it cannot be unpacked ({name}); it may be damaged: {error}") from error
+    return stream
+
+
+def recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
+    """The same text in UTF-8."""
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except LookupError:
+        raise source.error(f"there is no encoding {encoding!r}; others are utf-8, cp1252, latin-1, utf-16.") from None
+    return look(Recoded(stream, decoder))
+
+
+class Recoded(io.RawIOBase):
+    """Text of any encoding as UTF-8. Gives pieces as they come, of any length above zero until the end."""
+
+    def __init__(self, stream: Prefixed, decoder: codecs.IncrementalDecoder) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decoder = decoder
+        self._waiting = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._waiting and not self._ended:
+            piece = self._stream.read(CHUNK)
+            self._ended = not piece
+            self._waiting = self._decoder.decode(piece, final=self._ended).encode("utf-8")
+        size = len(self._waiting) if size is None or size < 0 else size
+        out, self._waiting = self._waiting[:size], self._waiting[size:]
+        return out
+
+
+def seekable(stream: Prefixed, path: str | os.PathLike[str]) -> BinaryIO:
+    """A file to jump about in, as Parquet and Excel need it. What comes from a pipe is put into a temporary file."""
+    if os.fspath(path) != "-":
+        return open(path, "rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
+    shutil.copyfileobj(stream, file)
+    file.seek(0)
+    return file

@@ -1,0 +1,106 @@
+"""The column to predict: taken out of a table and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas
+import pyarrow as pa
+
+from extranets.tables.errors import Source, listed, near
+from extranets.tables.rows import Rows
+from extranets.tables.values import TEXT, Floats, parse_numbers
+
+MOST_ROWS = 5  # that one message names
+
+
+def take_target(
+    frame: pandas.DataFrame,
+    target: str,
+    *,
+    na_values: Sequence[str] = (),
+    drop_missing: bool = False,
+    allow_constant: bool = False,
+) -> tuple[pandas.DataFrame, Floats]:
+    """Split a table into features and target.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+    target : name of the column to predict
+    na_values : further texts that stand for missing values
+    drop_missing : bool, default=False
+        Leave out rows whose target is missing, instead of refusing them.
+    allow_constant : bool, default=False
+        Take a target that is the same in all rows, and a single row. Nothing can be learned from such a table, but a model
+        can be judged on it.
+
+    Returns
+    -------
+    features : DataFrame of shape (n_used, n_columns - 1)
+    y : float64 array of shape (n_used,)
+
+    Raises
+    ------
+    TableError
+        If the column is not there, or holds anything but finite numbers, or always the same one.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> X, y = take_target(pandas.DataFrame({"area": [50, 72], "rent": ["700", "950"]}), "rent")
+    >>> X.columns.tolist(), y.tolist()
+    (['area'], [700.0, 950.0])
+    """
+    rows = Rows(frame, na_values)
+    names = list(rows.frame.columns)
+    if target not in names:
+        raise rows.source.error(
+            f"there is no column {target!r} to predict{near(target, names)}. The columns are {listed(names)}."
+            + _headless(names)
+        )
+    y = _numbers(rows, target)
+    features = rows.frame.drop(columns=target)
+    missing = np.isnan(y)
+    if missing.any():
+        if not drop_missing:
+            _refuse_missing(rows, target, missing)
+        features, y = features[~missing], y[~missing]
+    if not allow_constant:
+        _refuse_constant(rows.source, target, y)
+    return features, y
+
+
+def _numbers(rows: Rows, target: str) -> Floats:
+    values = rows.values(target)
+    y, bad = parse_numbers(values, rows.source.decimal_comma)
+    rows.refuse(bad, target, values, "is not a number, but the target must be one; --na makes it a missing value")
+    rows.refuse(np.isinf(y), target, values, "is infinite, but the target must be finite")
+    return y
+
+
+def _refuse_missing(rows: Rows, target: str, missing: np.ndarray) -> None:
+    labels = rows.frame.index[missing]
+    first = ", ".join(map(str, labels[:MOST_ROWS])) + (", ..." if len(labels) > MOST_ROWS else "")
+    raise rows.source.error(
+        f"the target is missing in {len(labels):,} of {len(missing):,} rows (row {first}). Fill it in, or leave such rows out: "
+        "drop_missing=True (--drop-missing-target).",
+        column=target,
+    )
+
+
+def _refuse_constant(source: Source, target: str, y: Floats) -> None:
+    if len(y) < 2:
+        raise source.error(f"at least two rows with a target are needed; there is {len(y) or 'none'}.", column=target)
+    if (y == y[0]).all():
+        raise source.error(
+            f"the target has only one value, {y[0]:g}, in all {len(y):,} rows; there is nothing to learn.",
+            column=target,
+        )
+
+
+def _headless(names: list[str]) -> str:
+    """Numbers as names of columns: the header may be missing."""
+    bad = parse_numbers(pa.array(names, TEXT))[1]
+    return "" if bad.any() or not names else " If the first line holds no names, add a line that does."

@@ -1,0 +1,40 @@
+"""The command line in a process of its own, as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from extranets.data import simulated_rents
+
+COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
+
+
+def run_extranets(*arguments, **options):
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=environment, **options)
+
+
+@pytest.fixture(scope="session")
+def extranets():
+    return run_extranets
+
+
+@pytest.fixture(scope="session")
+def rents(tmp_path_factory):
+    """Folder with train.csv, test.csv and a small model of them."""
+    folder = tmp_path_factory.mktemp("rents")
+    frame = simulated_rents(700, random_state=0)
+    frame[:400].to_csv(folder / "train.csv", index=False)
+    frame[400:].to_csv(folder / "test.csv", index=False)
+    quick = ("--set", "n_estimators=5", "--set", "max_iter=30", "--folds", "2")
+    done = run_extranets(
+        "fit", folder / "train.csv", "--target", "rent", "--id", "flat", *quick, "-o", folder / "model.xnet"
+    )
+    assert done.returncode == 0, done.stderr
+    (folder / "fit.txt").write_text(done.stdout)
+    (folder / "fit.err").write_text(done.stderr)
+    return folder

@@ -1,0 +1,351 @@
+"""fit, predict, evaluate, compare, report and info on files, as an analyst uses them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pandas
+import pytest
+
+import extranets as package
+from extranets import metrics
+
+from .conftest import COMMAND
+
+# -- fit -----------------------------------------------------------------------------------------------------------------
+
+
+def test_fit_tells_what_it_took_the_columns_for_and_its_cross_validated_scores(rents):
+    text, errors = (rents / "fit.txt").read_text(), (rents / "fit.err").read_text()
+    for column, kind in [("listed", "date"), ("district", "category"), ("area", "number"), ("balcony", "boolean")]:
+        assert any(column in line and kind in line for line in text.splitlines()), column
+    assert "400 rows" in text and "flat" not in text
+    assert "RMSE" in text and "coverage at 90.0 %" in text and "mean width" in text and "400 held-out rows" in text
+    assert "Fold 1 of 2" in errors and "Training" in errors and "model.xnet" in errors
+
+
+def test_fit_in_json_agrees_with_the_file(rents, tmp_path, extranets):
+    model = tmp_path / "m.xnet"
+    quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
+    done = extranets("fit", rents / "train.csv", "-t", "rent", "--features", "area,district", *quick, "-o", model)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["n_rows"] == 400 and told["coverage"] == 0.8 and done.stderr == ""
+    assert [column["name"] for column in told["columns"]] == ["area", "district"]
+    info = json.loads(extranets("info", model, "--json").stdout)
+    assert info["about"]["cross_validation"] == told["cross_validation"]
+    loaded = package.load(model)
+    assert loaded.regressor_.n_estimators == 3 and loaded.regressor_.verbose == 0
+    assert loaded.schema_.names == ["area", "district"]
+
+
+def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
+    predictions = []
+    for name in ("a.xnet", "b.xnet"):
+        quick = ("--set", "n_estimators=3", "--set", "max_iter=10", "--folds", 0, "--seed", 7)
+        assert extranets("fit", rents / "train.csv", "-t", "rent", *quick, "-o", tmp_path / name).returncode == 0
+        predictions.append(extranets("predict", tmp_path / name, rents / "test.csv").stdout)
+    assert predictions[0] == predictions[1] and predictions[0].count("\n") == 301
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "n_estimator=3"], ["n_estimator", "n_estimators"]),
+        (["--set", "n_estimators=none at all"], ["n_estimators"]),
+        (["--set", "nonsense"], ["NAME=VALUE"]),
+        (["--method", "boostrap"], ["boostrap", "bootstrap"]),
+        (["--coverage", "90"], ["between 0 and 1", "0.9 for 90 %"]),
+        (["--kind", "area=float"], ["area=float", "number|boolean|date|category"]),
+        (["--features", "aera"], ["aera", "area"]),
+        (["--id", "flats"], ["flats", "flat"]),
+        (["-o", "nowhere/m.xnet"], ["nowhere"]),
+    ],
+)
+def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, extranets, arguments, words):
+    done = extranets("fit", rents / "train.csv", "-t", "rent", "--folds", 0, "-o", tmp_path / "m.xnet", *arguments)
+    assert done.returncode in (1, 2) and "Traceback" not in done.stderr
+    assert all(word in " ".join(done.stderr.split()) for word in words), done.stderr
+    assert not (tmp_path / "m.xnet").exists()
+
+
+def test_ctrl_c_stops_a_fit_and_leaves_no_file(rents, tmp_path):
+    command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", "--set", "max_iter=100000"]
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "m.xnet")], stderr=subprocess.PIPE, text=True)
+    assert "Fold 1" in process.stderr.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in errors and time.monotonic() - begin < 10
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- malformed tables ----------------------------------------------------------------------------------------------------
+
+
+def rows_of_houses(count=70_050):
+    sizes = np.random.default_rng(0).normal(size=count)
+    return [f"{size:.3f},{number % 7},{2 * size:.3f}" for number, size in enumerate(sizes)]
+
+
+def broken(name, tmp_path):
+    header, rows = "size,rooms,price", rows_of_houses()
+    if name == "ragged":
+        rows[70_000] += ",1,2"
+    elif name == "type":
+        rows[70_000] = "much,3,1.0"
+    elif name == "target type":
+        rows[70_000] = "1.0,3,dear"
+    elif name == "target gap":
+        rows[70_000] = "1.0,3,"
+    elif name == "duplicate":
+        header = "size,size,price"
+    elif name == "no target":
+        header = "size,rooms,prize"
+    elif name == "one value":
+        rows = [f"{row.rsplit(',', 1)[0]},4.5" for row in rows[:500]]
+    elif name == "no rows":
+        rows = []
+    path = tmp_path / "houses.csv"
+    path.write_text("" if name == "empty" else "\n".join([header, *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ragged", ["70001", "5", "3"]),
+        ("type", ["70001", "size", "much"]),
+        ("target type", ["70001", "price", "dear"]),
+        ("target gap", ["70001", "price", "--drop-missing-target"]),
+        ("duplicate", ["size"]),
+        ("no target", ["price", "prize"]),
+        ("one value", ["price", "4.5"]),
+        ("no rows", ["no rows"]),
+        ("empty", ["empty"]),
+    ],
+)
+def test_a_malformed_table_is_refused_by_file_row_and_column(tmp_path, extranets, name, words):
+    done = extranets("fit", broken(name, tmp_path), "--target", "price", "-o", tmp_path / "m.xnet")
+    assert done.returncode == 3 and "Traceback" not in done.stderr and done.stdout == ""
+    told = " ".join(done.stderr.split())
+    assert all(word in told for word in ["houses.csv", *words]), told
+
+
+def test_rows_without_a_target_can_be_left_out(tmp_path, extranets):
+    path = broken("target gap", tmp_path)
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=1", "--folds", 0, "--json", "--quiet")
+    done = extranets("fit", path, "-t", "price", "--drop-missing-target", *quick, "-o", tmp_path / "m.xnet")
+    assert done.returncode == 0 and json.loads(done.stdout)["n_rows"] == 70_049, done.stderr
+
+
+def test_debug_shows_the_traceback(tmp_path, extranets):
+    done = extranets("fit", broken("empty", tmp_path), "--target", "price", "--debug")
+    assert "Traceback" in done.stderr and "TableError" in done.stderr
+
+
+# -- predict -------------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model_with_the_id_beside_them(rents, extranets, tmp_path):
+    path = tmp_path / "out.parquet"
+    done = extranets(
+        "predict", rents / "model.xnet", rents / "test.csv", "--coverage", 0.8, "--coverage", 0.95, "-o", path
+    )
+    assert done.returncode == 0, done.stderr
+    out, table = pandas.read_parquet(path), pandas.read_csv(rents / "test.csv")
+    bounds = ["lower_80", "upper_80", "lower_95", "upper_95"]
+    assert out.columns.tolist() == ["flat", "prediction", "sd", *bounds]
+    assert out["flat"].tolist() == table["flat"].tolist()
+    model = package.load(rents / "model.xnet")
+    mean, std = model.predict(table, return_std=True)
+    np.testing.assert_allclose(out["prediction"], mean, rtol=1e-12)
+    np.testing.assert_allclose(out["sd"], std, rtol=1e-12)
+    expected = model.predict_interval(table, [0.8, 0.95])
+    np.testing.assert_allclose(out[bounds], expected.transpose(0, 2, 1).reshape(-1, 4), rtol=1e-12)
+
+
+def test_standard_input_to_standard_output_gives_the_same(rents, extranets):
+    piped = extranets("predict", rents / "model.xnet", "-", input=(rents / "test.csv").read_text())
+    assert (
+        piped.returncode == 0 and piped.stdout == extranets("predict", rents / "model.xnet", rents / "test.csv").stdout
+    )
+    assert piped.stdout.splitlines()[0] == "flat,prediction,sd,lower_90,upper_90"
+
+
+def test_components_and_members(rents, extranets, tmp_path):
+    path = tmp_path / "out.csv"
+    keep = ("--components", "--members", "--keep", "district", "-o", path)
+    assert extranets("predict", rents / "model.xnet", rents / "test.csv", *keep).returncode == 0
+    out = pandas.read_csv(path)
+    np.testing.assert_allclose(out["epistemic_sd"] ** 2 + out["aleatoric_sd"] ** 2, out["sd"] ** 2, rtol=1e-9)
+    members = out[[f"member_{number}" for number in range(5)]]
+    np.testing.assert_allclose(members.mean(axis=1), out["prediction"], rtol=1e-5)
+    assert out.columns[:2].tolist() == ["flat", "district"]
+
+
+def test_json_lines(rents, extranets):
+    done = extranets("predict", rents / "model.xnet", rents / "test.csv", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == 300 and list(lines[0]) == ["flat", "prediction", "sd", "lower_90", "upper_90"]
+
+
+def test_blocks_do_not_change_predictions(rents, extranets, tmp_path):
+    """More rows than one block holds; the table is the test table over and over."""
+    table = pandas.read_csv(rents / "test.csv")
+    large = tmp_path / "large.parquet"
+    pandas.concat([table] * 250, ignore_index=True).to_parquet(large)
+    out = tmp_path / "out.parquet"
+    assert extranets("predict", rents / "model.xnet", large, "-o", out).returncode == 0
+    found = pandas.read_parquet(out)["prediction"].to_numpy().reshape(250, 300)
+    assert (found == found[0]).all()
+    np.testing.assert_allclose(found[0], package.load(rents / "model.xnet").predict(table), rtol=1e-12)
+
+
+def test_a_closed_pipe_is_no_error(rents):
+    command = [*COMMAND, "predict", str(rents / "model.xnet"), str(rents / "test.csv")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.wait(timeout=30)
+    assert "Traceback" not in errors and "Exception" not in errors
+
+
+def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
+    table = pandas.read_csv(rents / "test.csv")
+    table.loc[0, "district"], table.loc[1, "area"] = "Moon", np.nan
+    table.to_csv(tmp_path / "new.csv", index=False)
+    done = extranets("predict", rents / "model.xnet", tmp_path / "new.csv")
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 301
+    assert all(word in done.stderr for word in ("Warning", "district", "Moon", "area"))
+    table.drop(columns=["built", "area"]).to_csv(tmp_path / "less.csv", index=False)
+    done = extranets("predict", rents / "model.xnet", tmp_path / "less.csv")
+    assert done.returncode == 3 and all(word in done.stderr for word in ("less.csv", "built", "area"))
+
+
+def test_a_failed_prediction_leaves_no_file(rents, extranets, tmp_path):
+    table = pandas.read_csv(rents / "test.csv", dtype=str)
+    table.loc[299, "area"] = "large"
+    table.to_csv(tmp_path / "new.csv", index=False)
+    done = extranets("predict", rents / "model.xnet", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert done.returncode == 3 and all(word in done.stderr for word in ("new.csv", "300", "area", "large"))
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a model", b"\x80\x04}."])
+def test_a_file_that_is_no_model_has_its_own_exit_code(rents, extranets, tmp_path, content):
+    (tmp_path / "bad.xnet").write_bytes(content)
+    done = extranets("predict", tmp_path / "bad.xnet", rents / "test.csv")
+    assert done.returncode == 4 and "bad.xnet" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_estimator_of_arrays_is_refused_with_the_way_out(rents, extranets, tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    package.PBPRegressor(max_iter=2).fit(X, X[:, 0]).save(tmp_path / "m.xnet")
+    done = extranets("predict", tmp_path / "m.xnet", rents / "test.csv")
+    assert done.returncode == 1 and "TableRegressor" in done.stderr
+
+
+# -- evaluate, compare, info ---------------------------------------------------------------------------------------------
+
+
+def test_evaluate_gives_the_scores_of_the_predictions(rents, extranets):
+    told = json.loads(
+        extranets("evaluate", rents / "model.xnet", rents / "test.csv", "--json", "--coverage", 0.7).stdout
+    )
+    table = pandas.read_csv(rents / "test.csv")
+    model, y = package.load(rents / "model.xnet"), table["rent"].to_numpy()
+    assert told["n_rows"] == 300 and told["scores"]["rmse"] == pytest.approx(metrics.rmse(y, model.predict(table)))
+    lines = {line["nominal"]: line for line in told["coverage"]}
+    assert set(lines) == {0.5, 0.7, 0.8, 0.9, 0.95, 0.99}
+    lower, upper = model.predict_interval(table, 0.7).T
+    assert lines[0.7]["observed"] == metrics.coverage(y, lower, upper)
+    assert lines[0.7]["low"] < lines[0.7]["observed"] < lines[0.7]["high"]
+
+
+def test_evaluate_prints_a_table_with_limits(rents, extranets):
+    done = extranets("evaluate", rents / "model.xnet", rents / "test.csv")
+    assert done.returncode == 0
+    assert all(
+        word in done.stdout for word in ("RMSE", "CRPS", "log-likelihood", "95 % limits", "90.0 %", "interval score")
+    )
+
+
+def test_compare_ranks_methods(rents, extranets):
+    methods = ("--method", "pbp", "--method", "gradient boosting")
+    done = extranets(
+        "compare", rents / "train.csv", "-t", "rent", "--id", "flat", *methods, "--folds", 2, "--rows", 100
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pbp" in done.stdout and "gradient boosting" in done.stdout and "±" in done.stdout
+    assert "100 of 400 rows" in done.stderr and "pbp: fold 2 of 2" in done.stderr
+
+
+def test_compare_names_a_method_that_does_not_exist(rents, extranets):
+    done = extranets("compare", rents / "train.csv", "-t", "rent", "--method", "pdp")
+    assert done.returncode == 2 and "pbp" in done.stderr
+
+
+def test_info_tells_what_is_inside(rents, extranets):
+    done = extranets("info", rents / "model.xnet")
+    words = (
+        "ExtraNetsRegressor",
+        "400 rows",
+        "rent",
+        "n_estimators=5",
+        "district",
+        "category",
+        "cross-validated",
+        "RMSE",
+    )
+    assert done.returncode == 0 and all(word in done.stdout for word in words), done.stdout
+
+
+def test_info_finds_a_flipped_bit(rents, extranets, tmp_path):
+    content = bytearray((rents / "model.xnet").read_bytes())
+    content[-100] ^= 4
+    (tmp_path / "bad.xnet").write_bytes(content)
+    assert extranets("info", tmp_path / "bad.xnet").returncode == 4
+
+
+# -- report, demo --------------------------------------------------------------------------------------------------------
+
+
+def test_report_writes_a_page_and_its_figures(rents, extranets, tmp_path):
+    page = tmp_path / "report.html"
+    done = extranets("report", rents / "model.xnet", rents / "test.csv", "-o", page, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"report": str(page), "summary": str(tmp_path / "report.json")}
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    json.loads((tmp_path / "report.json").read_text())
+
+
+def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):
+    assert extranets("report", rents / "model.xnet").returncode == 2
+    assert extranets("report", tmp_path, rents / "test.csv").returncode == 2
+    done = extranets("report", tmp_path)
+    assert done.returncode == 1 and "is no run" in done.stderr
+
+
+def test_demo_goes_the_whole_way(extranets, tmp_path):
+    done = extranets("demo", tmp_path / "demo", "--rows", 100)
+    assert done.returncode == 0, done.stderr
+    files = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert files == {"train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html", "report.json"}
+    assert "$ extranets fit" in done.stderr and "$ extranets report" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "info", "demo"])
+def test_help_has_an_example(extranets, command):
+    done = extranets(command, "--help")
+    assert done.returncode == 0 and "Example" in done.stdout and f"extranets {command}" in done.stdout
+
+
+def test_version_and_exit_codes_are_told(extranets):
+    assert extranets("--version").stdout.strip() == f"extranets {package.__version__}"
+    assert "Exit codes" in extranets("--help").stdout

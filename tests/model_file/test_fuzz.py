@@ -1,0 +1,94 @@
+"""Damaged files by the thousand: `ModelFileError`, or a model that works; never a crash, never more memory than the file is worth."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import extranets
+from extranets import ModelFileError
+from extranets.model_file import read_info
+from tests.model_file.mutations import blind, repaired
+from tests.model_file.write_samples import SAMPLES
+
+FILES = [path.read_bytes() for path in sorted((SAMPLES / "v1").glob("*.xnet"))]
+X = np.random.default_rng(0).normal(size=(3, 2))
+
+
+def use(model):
+    """Predict in every way. A parameter that makes no sense for the model is for it to refuse, by `ValueError`."""
+    if not model.__sklearn_is_fitted__():
+        return
+    model.set_params(n_jobs=1)  # the user's business, as is the number of passes: both cost what they say
+    if hasattr(model, "n_passes"):
+        model.set_params(n_passes=min(model.n_passes, 20))
+    names = getattr(model, "feature_names_in_", None)
+    rows = X if names is None else pd.DataFrame(X, columns=names)
+    for predict in (model.predict, model.predict_interval, model.predict_members, model.predict_var):
+        try:
+            assert len(predict(rows)) > 0
+        except ValueError:
+            continue
+
+
+def peak_of_loading(path):
+    """Load and use; the most bytes that loading took at once, and whether there was a model."""
+    tracemalloc.start()
+    try:
+        read_info(path)
+        model = extranets.load(path)
+    except ModelFileError:
+        model = None
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    if isinstance(model, extranets.estimators._base.NetsRegressor):
+        use(model)
+    return peak, model is not None
+
+
+def fuzz(mutate, n, path, seed):
+    """How many of ``n`` mutated files gave a model."""
+    rng = np.random.default_rng(seed)
+    survivors = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # absurd weights overflow
+        for _ in range(n):
+            first, second = rng.integers(0, len(FILES), 2)
+            data = mutate(FILES[first], FILES[second], rng)
+            if data in (FILES[first], FILES[second]):
+                continue
+            path.write_bytes(data)
+            peak, survived = peak_of_loading(path)
+            assert peak < 50_000 + 20 * len(data)
+            survivors += survived
+    return survivors
+
+
+@pytest.fixture(autouse=True)
+def everything_is_imported(tmp_path):
+    for path in (SAMPLES / "v1").glob("*.xnet"):
+        use(extranets.load(path))
+
+
+def test_blind_damage_is_always_found(tmp_path):
+    assert fuzz(blind, 300, tmp_path / "model.xnet", seed=0) == 0
+
+
+def test_repaired_files_are_refused_or_work(tmp_path):
+    assert 0 < fuzz(repaired, 300, tmp_path / "model.xnet", seed=1) < 200
+
+
+@pytest.mark.slow
+def test_ten_thousand_times_blind_damage(tmp_path):
+    assert fuzz(blind, 10_000, tmp_path / "model.xnet", seed=2) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_fifteen_thousand_repaired_files(tmp_path, seed):
+    assert fuzz(repaired, 5_000, tmp_path / "model.xnet", seed) > 0

@@ -1,0 +1,69 @@
+"""Every kind of fitted model, small enough for a file of a few kilobytes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from extranets import (
+    BootstrapNetsRegressor,
+    DeepEnsembleRegressor,
+    DeltaMethodRegressor,
+    ExtraNetsRegressor,
+    MCDropoutRegressor,
+    MeanVarianceRegressor,
+    PBPRegressor,
+    VariationalRegressor,
+)
+
+SMALL = {"hidden_layer_sizes": (3,), "max_iter": 4, "random_state": 0, "n_jobs": 1}
+DEEP = {**SMALL, "hidden_layer_sizes": (3, 2)}
+
+ESTIMATORS = {
+    "extra_nets": ExtraNetsRegressor(2, **DEEP, keep_prob=0.8, loss="gaussian_nll"),
+    "extra_nets_cv_plus": ExtraNetsRegressor(2, **SMALL, interval="cv+", n_folds=2),
+    "bootstrap": BootstrapNetsRegressor(2, **SMALL),
+    "bootstrap_jackknife": BootstrapNetsRegressor(2, **SMALL, interval="jackknife+"),
+    "mc_dropout": MCDropoutRegressor(**DEEP, n_passes=5),
+    "deep_ensemble": DeepEnsembleRegressor(2, **SMALL),
+    "mean_variance": MeanVarianceRegressor(**{**SMALL, "hidden_layer_sizes": ()}),
+    "delta": DeltaMethodRegressor(**{**SMALL, "hidden_layer_sizes": (2,)}),
+    "variational": VariationalRegressor(**SMALL, n_passes=5),
+    "pbp": PBPRegressor(**SMALL, n_passes=5),
+}
+CONFORMAL = {"mc_dropout", "delta"}
+TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus"}
+NAMED = {"extra_nets", "pbp"}
+
+
+def table(name, n_rows):
+    """X with 2 columns, in a frame where the model wants names, and y."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 2)).round(3)
+    y = (X[:, 0] - X[:, 1] ** 2).round(3)
+    if name in TWO_OUTPUTS:
+        y = np.column_stack([y, 10 * X[:, 1]])
+    return (pd.DataFrame(X, columns=["width", "height"]) if name in NAMED else X), y
+
+
+def fitted(name):
+    X, y = table(name, 24)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few rows and networks are worth many warnings
+        model = ESTIMATORS[name].fit(X, y)
+        return model.conformalize(X, y) if name in CONFORMAL else model
+
+
+def predictions(model, X):
+    """What the stored samples are judged by: lists, as JSON has them. X is an array."""
+    names = getattr(model, "feature_names_in_", None)
+    X = X if names is None else pd.DataFrame(X, columns=names)
+    mean, std = model.predict(X, return_std=True)
+    answers = {
+        "mean": mean,
+        "std": std,
+        "interval": model.predict_interval(X, 0.5),
+        "members": model.predict_members(X),
+    }
+    return {key: values.tolist() for key, values in answers.items()}

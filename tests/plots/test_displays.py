@@ -1,0 +1,244 @@
+"""What all displays share, and the numbers of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+from extranets import ExtraNetsRegressor, plots
+from extranets.data import linear_process
+from extranets.evaluation import binomial_limits
+from extranets.plots.intervals import shown_rows
+from extranets.uncertainty import normal
+from tests.report.examples import fitted, made
+
+ALL = [getattr(plots, name) for name in plots.__all__]
+DISPLAYS = [d for d in ALL if issubclass(d, plots.PredictionsDisplay) and d is not plots.PredictionsDisplay]
+
+
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y, X_test, y_test = linear_process(300, random_state=0).split(200)
+    return ExtraNetsRegressor(4, max_iter=10, random_state=0).fit(X, y), X_test, y_test
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_from_estimator_draws_into_the_given_axes(display, model):
+    target = ax()
+    shown = display.from_estimator(*model, coverage=0.8, ax=target)
+    assert shown.ax_ is target and shown.figure_ is target.figure
+    assert target.has_data() or target.collections or target.patches
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_every_kind_is_drawn_and_has_words_with_numbers(display):
+    shown = display.of(fitted())
+    for kind in shown.kinds:
+        target = ax()
+        shown.plot(target, kind=kind)
+        target.figure.canvas.draw()  # a dollar in a name is no formula
+        assert shown.title(kind) and any(sign.isdigit() for sign in shown.words(kind))
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_an_unknown_kind_is_refused(display):
+    with pytest.raises(ValueError, match="kind must be one of"):
+        display.of(fitted()).plot(ax(), kind="no such kind")
+
+
+def test_estimators_of_arrays_and_frames(model):
+    _, X, y = model
+    assert {f.name for f in plots.WidthByFeatureDisplay.from_estimator(*model, ax=ax()).features} == {
+        f"x{j}" for j in range(X.shape[1])
+    }
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    named = ExtraNetsRegressor(2, max_iter=2, random_state=0).fit(frame, y)
+    assert {f.name for f in plots.WidthByFeatureDisplay.from_estimator(named, frame, y, ax=ax()).features} == set(
+        "abcde"
+    )
+
+
+def test_without_axes_pyplot_makes_them(model):
+    import matplotlib
+
+    before = matplotlib.get_backend()
+    matplotlib.use("Agg")
+    try:
+        from matplotlib import pyplot
+
+        shown = plots.PredictionIntervalDisplay.from_estimator(*model)
+        assert shown.figure_ is pyplot.gcf()
+        pyplot.close(shown.figure_)
+    finally:
+        matplotlib.use(before)
+
+
+def test_drawing_changes_no_settings():
+    before = dict(rcParams)
+    for display in DISPLAYS:
+        display.of(fitted()).plot(ax())
+    assert dict(rcParams) == before
+
+
+def test_importing_them_loads_neither_matplotlib_nor_jinja():
+    code = "import sklearn.base, sys; before = set(sys.modules); import extranets.plots, extranets.report; "
+    code += "print({'matplotlib', 'jinja2'} & (set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# -- each of them ------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_show_misses_and_a_sample_that_spans_the_predictions():
+    p = made(5000)
+    shown = plots.PredictionIntervalDisplay.of(p, 0.5)
+    lower, upper = p.at(0.5)
+    assert shown.observed == ((lower <= p.y) & (p.y <= upper)).mean()
+    assert len(shown.y) == 400 and "400 of them" in shown.words()
+    assert np.quantile(shown.mean, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(p.mean, [0.1, 0.5, 0.9]), abs=0.1)
+    target = shown.plot(ax()).ax_
+    inside, outside = (line.get_xdata() for line in target.lines[:2])
+    assert len(outside) == ((shown.y < shown.lower) | (shown.y > shown.upper)).sum()
+    assert len(inside) + len(outside) == 400
+
+
+def test_shown_rows_are_different_rows():
+    rows = shown_rows(np.zeros(1001), 400)
+    assert len(np.unique(rows)) == 400 and (np.diff(rows) > 0).all()
+
+
+def test_infinite_intervals_end_at_the_frame():
+    p = made(50)
+    bounds = p.bounds.copy()
+    bounds[:25, 0], bounds[:25, 1] = -np.inf, np.inf
+    target = plots.PredictionIntervalDisplay.from_predictions(replace(p, bounds=bounds), ax=ax()).ax_
+    assert np.isfinite(target.get_ylim()).all()
+
+
+def test_calibration_sees_that_intervals_are_kept_or_too_narrow():
+    good, bad = (plots.CalibrationDisplay.of(made(2000, scale=scale)) for scale in (1.0, 1.5))
+    assert good.as_hoped and good.error < 0.02
+    assert not bad.as_hoped and bad.error > 0.1 and bad.kept < 20
+    assert (bad.low <= bad.observed).all() and (bad.observed <= bad.high).all()
+
+
+def test_calibration_quantiles_see_a_shift():
+    p = made(2000)
+    shown = plots.CalibrationDisplay.of(replace(p, y=p.y + 1.0))
+    assert (shown.quantile_observed < shown.quantile_levels).mean() > 0.9
+
+
+def test_width_that_does_not_follow_the_error_is_found():
+    p = made(3000)
+    followed = plots.CoverageByWidthDisplay.of(p)
+    assert followed.as_hoped and (np.diff(followed.error) > 0).all() and followed.n.sum() == 3000
+    shuffled = np.random.default_rng(1).permutation(p.std)
+    blind = replace(p, bounds=normal.interval(p.mean, shuffled, p.levels))
+    shown = plots.CoverageByWidthDisplay.of(blind)
+    assert not shown.as_hoped and shown.observed[0] < 0.8 < shown.observed[-1]
+    assert "differs from the nominal one beyond chance" in shown.words()
+
+
+def test_limits_of_groups_hold_together():
+    shown = plots.CoverageByWidthDisplay.of(made(500))
+    hits, n = round(shown.observed[0] * shown.n[0]), int(shown.n[0])
+    assert (shown.low[0], shown.high[0]) == binomial_limits(hits, n, 0.99)  # 5 groups
+
+
+def test_width_by_feature_puts_the_telling_feature_first():
+    p = made(2000)
+    shown = plots.WidthByFeatureDisplay.of(p)
+    first = shown.features[0]
+    assert shown.kinds[0] == first.name == "width" and first.variation > 0.9
+    assert shown.features[-1].variation < 0.05
+    assert (np.diff(first.width) > 0).all() and first.epistemic_share == pytest.approx(0.25)
+    lower, upper = p.at(0.9)
+    assert np.average(first.width, weights=first.n) == pytest.approx((upper - lower).mean())
+    assert first.n.sum() == 2000
+
+
+def test_six_features_are_drawn_and_constant_ones_left_out():
+    shown = plots.WidthByFeatureDisplay.of(fitted())
+    assert len(shown.kinds) == 6 and "constant" not in {feature.name for feature in shown.features}
+    with pytest.raises(plots.NothingToShow, match="no feature that varies"):
+        plots.WidthByFeatureDisplay.of(made(features={"constant": np.ones(600)}))
+
+
+def test_residuals_find_a_bias_and_heavy_tails():
+    p = made(2000)
+    fair, shifted, wide = (plots.ResidualsDisplay.of(q) for q in (p, replace(p, y=p.y + 0.3), made(2000, scale=2.0)))
+    assert fair.as_hoped and not shifted.as_hoped and shifted.bias == pytest.approx(fair.bias + 0.3)
+    assert fair.far == pytest.approx(0.0455, abs=0.015) and wide.far > 0.25
+    assert (fair.density * np.diff(fair.edges)).sum() == pytest.approx(1.0)
+    assert wide.quantiles[-1] > 1.5 * wide.normal[-1]
+
+
+def test_members_are_counted_from_the_first():
+    p = made(400)
+    shown = plots.MembersDisplay.of(p)
+    assert shown.n_members.tolist() == [1, 2, 3, 5, 6]
+    for at, n in enumerate(shown.n_members):
+        mean, spread = p.members[:n].mean(axis=0), p.members[:n].var(axis=0)
+        assert shown.rmse[at] == pytest.approx(np.sqrt(np.mean((p.y - mean) ** 2)))
+        width = 2 * 1.6448536 * np.sqrt(spread + p.aleatoric)
+        assert shown.width[at] == pytest.approx(width.mean())
+        assert shown.observed[at] == pytest.approx((np.abs(p.y - mean) <= width / 2).mean())
+    lower, upper = p.at(0.9)
+    assert shown.own_width == pytest.approx((upper - lower).mean())
+
+
+@pytest.mark.parametrize("display", [plots.MembersDisplay, plots.CorrelationDisplay])
+@pytest.mark.parametrize("members", [None, np.zeros((1, 600))], ids=["none", "one"])
+def test_one_network_cannot_be_compared(display, members):
+    with pytest.raises(plots.NothingToShow, match="two or more networks"):
+        display.of(made(members=members))
+
+
+def test_correlation_is_that_of_the_errors():
+    p = made(500)
+    shown = plots.CorrelationDisplay.of(p)
+    expected = np.corrcoef(p.members - p.y)
+    assert shown.correlation == pytest.approx(expected)
+    pairs = expected[np.tril_indices(6, -1)]
+    assert (shown.mean, shown.least, shown.most) == pytest.approx((pairs.mean(), pairs.min(), pairs.max()))
+
+
+def test_at_most_forty_members_are_drawn_and_all_are_counted():
+    p = made(100)
+    members = p.mean + np.random.default_rng(0).normal(size=(90, 100))
+    shown = plots.CorrelationDisplay.of(replace(p, members=members))
+    assert shown.correlation.shape == (40, 40) and shown.members[0] == 0 and shown.members[-1] == 89
+    assert shown.mean == pytest.approx(np.corrcoef(members - p.y)[np.tril_indices(90, -1)].mean())
+    assert "40 of them are drawn" in shown.words()
+
+
+def test_negative_correlations_are_drawn():
+    p = made(200)
+    error = np.random.default_rng(0).normal(size=200)
+    shown = plots.CorrelationDisplay.from_predictions(replace(p, members=p.y + np.stack([error, -error])), ax=ax())
+    assert shown.mean == pytest.approx(-1.0)
+
+
+def test_learning_curves_end_where_networks_stop():
+    curve = np.array([[4.0, 2.0, 1.0, np.nan], [8.0, 4.0, np.nan, np.nan], [6.0, 3.0, 2.0, np.nan], [np.nan] * 4])
+    shown = plots.LearningCurveDisplay.of(made(loss_curve=curve))
+    assert shown.epoch.tolist() == [1, 2, 3] and shown.running.tolist() == [3, 3, 2]
+    assert shown.median.tolist() == [6.0, 3.0, 1.5] and shown.stopped.tolist() == [2]
+    assert "1 network stopped" in shown.words()
+    with pytest.raises(plots.NothingToShow, match="no loss"):
+        plots.LearningCurveDisplay.of(made(loss_curve=None))

@@ -1,0 +1,55 @@
+"""Predictions to report on: of a small fitted model, and made up for the odd cases."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from extranets import ExtraNetsRegressor
+from extranets.data import nonlinear_process
+from extranets.evaluation import LEVELS, Predictions, predict_with_targets
+from extranets.uncertainty import normal
+
+EVIL = "</script><img src=x onerror=alert(1)>"
+
+
+@cache
+def fitted() -> Predictions:
+    """500 rows, more than a picture shows, with columns of every kind."""
+    X, y, X_test, y_test = nonlinear_process(900, random_state=0).split(400)
+    model = ExtraNetsRegressor(n_estimators=12, max_iter=30, random_state=0).fit(X, y)
+    about = {"model": "ExtraNetsRegressor", "table": "test.csv", EVIL: EVIL}
+    return predict_with_targets(model, X_test, y_test, features=table(X_test), target=f"price $ {EVIL}", about=about)
+
+
+def table(X: np.ndarray) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    frame["city"] = rng.choice(["Rome", "Oslo", "Lima"], len(X))
+    frame.loc[::17, "city"] = None
+    frame["size"] = rng.normal(size=len(X))
+    frame.loc[::9, "size"] = np.nan
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, len(X)), unit="D")
+    frame["flag"] = rng.random(len(X)) < 0.4
+    frame["constant"] = 1
+    frame[EVIL] = rng.integers(0, 3, len(X))
+    return frame
+
+
+def made(n: int = 600, *, scale: float = 1.0, seed: int = 0, levels: np.ndarray = LEVELS, **changed) -> Predictions:
+    """Predictions whose errors have ``scale`` times the standard deviation that they claim, which varies from row to row."""
+    rng = np.random.default_rng(seed)
+    mean, std = rng.normal(size=n) * 5, rng.uniform(0.5, 2.0, n)
+    parts = {
+        "y": mean + scale * std * rng.normal(size=n),
+        "mean": mean,
+        "epistemic": 0.25 * std**2,
+        "aleatoric": 0.75 * std**2,
+        "levels": levels,
+        "bounds": normal.interval(mean, std, levels),
+        "features": {"width": std, "noise": rng.normal(size=n), "group": rng.choice(["a", "b", "c"], n)},
+        "members": mean + 0.5 * std * rng.normal(size=(6, n)),
+    }
+    return Predictions(**(parts | changed))

@@ -1,0 +1,90 @@
+"""Reports of run folders, finished or not."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from extranets.report import render, summarise_run, write
+from extranets.studies import runs
+from extranets.studies.correlation import CorrelationStudy
+from extranets.studies.simulation import SimulationStudy
+from extranets.studies.uci import MEASURES
+
+
+@pytest.fixture(scope="module")
+def simulation(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "simulation"
+    runs.run(SimulationStudy(replications=2), folder, jobs=1, progress=False)
+    return folder
+
+
+def test_a_simulation_is_told_with_its_tables_and_the_paper(simulation):
+    summary = summarise_run(simulation)
+    assert summary.finished and summary.units == 4 and summary.about["replications"] == "2"
+    assert sum(summary.verdicts.values()) == len(summary.comparison) > 100
+    assert len(summary.contradictions.rows) == summary.verdicts["contradicts"]
+    (table,) = summary.tables
+    assert table.headings[:4] == ["process", "method", "p", "T"] and len(table.rows) == len(summary.rows) == 42
+    assert re.fullmatch(r"[\d.]+ ± [\d.]+", table.rows[0][table.headings.index("mspe")].text)
+    page = render(summary)
+    assert "All 4 units are done." in page and page.count("<svg") == 2 and "contradicts" in page
+    assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 3
+
+
+def test_the_json_keeps_all_digits(simulation, tmp_path):
+    summary = summarise_run(simulation)
+    write(summary, tmp_path / "r.html", tmp_path / "r.json")
+    content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert content["rows"][0]["mspe"] == summary.rows[0]["mspe"]
+    assert content["comparison"][0]["ours"].keys() == {"value", "error"}
+
+
+def test_an_unfinished_run_says_so(simulation, tmp_path):
+    for path in simulation.rglob("*.json"):
+        if path.name != "linear-0001.json":
+            (tmp_path / path.relative_to(simulation)).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path.relative_to(simulation)).write_bytes(path.read_bytes())
+    summary = summarise_run(tmp_path)
+    assert not summary.finished and summary.rows
+    assert "Unfinished: 3 of 4 units are done" in render(summary)
+
+
+def test_a_run_without_any_unit(simulation, tmp_path):
+    (tmp_path / "run.json").write_bytes((simulation / "run.json").read_bytes())
+    summary = summarise_run(tmp_path)
+    page = render(summary)
+    assert summary.units_done == 0 and "No unit is done yet" in page and "prints no figure" in page
+
+
+def test_the_correlation_study_has_a_table_for_each_kind(tmp_path):
+    runs.run(CorrelationStudy(B=5, T=8, fresh=2), tmp_path, jobs=1, progress=False)
+    summary = summarise_run(tmp_path)
+    assert [table.caption.split()[0] for table in summary.tables] == ["Single", "Averages", "True"]
+    assert all("kind" not in table.headings for table in summary.tables)
+    assert "joint resampling: 1.00" in summary.figures["study"].words()
+    render(summary)
+
+
+def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
+    """A folder written by hand: the data sets are not part of the package."""
+    units = ["yacht-00", "yacht-01"]
+    about = {"study": "uci", "configuration": {"datasets": ["yacht"], "columns": ["extra-nets T=5"]}, "units": units}
+    (tmp_path / "units").mkdir()
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    for split, unit in enumerate(units):
+        record = {"dataset": "yacht", "split": split, "column": "extra-nets T=5"} | dict.fromkeys(MEASURES, 1.0 + split)
+        content = {"unit": unit, "records": [record], "timings": {"extra-nets T=5": 0.25}}
+        (tmp_path / "units" / f"{unit}.json").write_text(json.dumps(content))
+    summary = summarise_run(tmp_path)
+    (table,) = summary.tables
+    cells = dict(zip(table.headings, (cell.text for cell in table.rows[0]), strict=True))
+    assert cells["rmse"] == "1.50 ± 0.50" and cells["seconds"] == "0.25"
+    assert summary.figures["study"].kinds == ("yacht",) and "<svg" in render(summary)
+
+
+def test_a_folder_that_is_no_run(tmp_path):
+    with pytest.raises(runs.FolderError, match="is no run"):
+        summarise_run(tmp_path)

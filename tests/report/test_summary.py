@@ -1,0 +1,148 @@
+"""Numbers and verdicts of a report, also where the predictions are odd."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from extranets.evaluation import coverage_table, scores
+from extranets.report import summarise
+from extranets.report.plain import as_json
+from tests.report.examples import fitted, made
+
+
+def card(summary, name):
+    return next(card for card in summary.cards if card.name.startswith(name))
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return summarise(fitted())
+
+
+def test_the_headline_is_that_of_the_evaluation(summary):
+    assert summary.scores == pytest.approx(scores(fitted()))
+    assert [card.name for card in summary.cards] == [
+        "RMSE", "Coverage at 90 %", "Mean width at 90 %", "Interval score", "Epistemic share",
+    ]  # fmt: skip
+    assert card(summary, "RMSE").value == f"{summary.scores['rmse']:.3g}"
+    assert card(summary, "Coverage").value == f"{100 * summary.scores['coverage']:.1f} %".replace(".0 %", " %")
+    assert summary.n == 500 and not summary.absent and len(summary.findings) == 4
+
+
+def test_every_level_has_its_coverage_and_limits(summary):
+    for level, row in zip(summary.levels, coverage_table(fitted()), strict=True):
+        assert (level.nominal, level.observed, level.low, level.high) == (row.nominal, row.observed, row.low, row.high)
+        assert level.mean_width == row.mean_width and level.verdict == row.verdict
+
+
+@pytest.mark.parametrize(
+    ("scale", "words", "tone"), [(1.0, "As promised", "good"), (1.4, "Too narrow", "bad"), (0.6, "Too wide", "bad")]
+)
+def test_the_verdict_on_coverage(scale, words, tone):
+    found = card(summarise(made(3000, scale=scale)), "Coverage")
+    assert found.verdict.startswith(words) and found.tone == tone
+
+
+def test_few_rows_promise_nothing():
+    found = card(summarise(made(8)), "Coverage")
+    assert found.tone == "plain" and "rows are few" in found.verdict
+
+
+def test_the_verdict_on_errors_and_widths():
+    p = made(800)
+    good = summarise(p)
+    assert card(good, "RMSE").tone == card(good, "Mean width").tone == card(good, "Interval score").tone == "good"
+    blind = summarise(replace(p, y=np.random.default_rng(1).permutation(p.y)))
+    assert "No better than a constant" in card(blind, "RMSE").verdict and card(blind, "RMSE").tone == "bad"
+    assert card(blind, "Interval score").tone == "bad"
+    wide = summarise(replace(p, bounds=p.bounds * 100))
+    assert card(wide, "Mean width").tone == "bad" and "the inputs tell little" in card(wide, "Mean width").verdict
+
+
+def test_the_epistemic_share_is_that_of_the_variances():
+    p = made(300)
+    assert card(summarise(p), "Epistemic").value == "25 %"
+    more = card(summarise(replace(p, epistemic=9 * p.aleatoric)), "Epistemic")
+    assert more.value == "90 %" and "more data" in more.verdict
+
+
+def test_the_sample_holds_the_rows_as_they_are(summary):
+    p, sample = fitted(), summary.sample
+    assert sample.n == 500 and len(sample.y) == 400 and sample.lower.shape == (len(p.levels), 400)
+    rows = np.array([np.argmin(np.abs(p.y - value)) for value in sample.y])
+    assert sample.mean == pytest.approx(p.mean[rows], abs=1e-3 * np.ptp(p.mean))
+    inside = p.covered[rows].T
+    assert np.array([[sign == "1" for sign in text] for text in sample.covered]).tolist() == inside.tolist()
+    assert sample.upper - sample.lower == pytest.approx((p.bounds[rows, 1] - p.bounds[rows, 0]).T, rel=0.05, abs=0.01)
+
+
+def test_rounding_does_not_touch_narrow_intervals_far_from_zero():
+    p = made(50)
+    far = summarise(replace(p, y=p.y + 1e7, mean=p.mean + 1e7, bounds=p.bounds + 1e7)).sample
+    assert far.upper - far.lower == pytest.approx((p.bounds[:, 1] - p.bounds[:, 0]).T, abs=0.01)
+
+
+def test_the_summary_is_strict_json(summary):
+    content = json.loads(as_json(summary), parse_constant=pytest.fail)
+    assert content["scores"]["rmse"] == summary.scores["rmse"]
+    assert content["figures"]["regions"]["n_searched"] == summary.figures["regions"].n_searched
+    assert len(content["figures"]["features"]["features"]) == 10  # not only the six that are drawn
+    assert set(content) >= {"title", "cards", "findings", "levels", "sample", "absent"}
+
+
+ODD = {
+    "five rows": made(5),
+    "one row": made(1, members=None),
+    "no features": made(100, features={}),
+    "constant feature": made(100, features={"x": np.ones(100)}),
+    "no members": made(100, members=None),
+    "one member": made(100, members=made(100).members[:1]),
+    "equal members": made(100, members=np.zeros((3, 100))),
+    "infinite bounds": made(100, bounds=np.stack([np.full((100, 95), -np.inf), np.full((100, 95), np.inf)], axis=1)),
+    "zero variance": made(100, epistemic=np.zeros(100), aleatoric=np.zeros(100), bounds=made(100).mean[:, None, None] * np.ones((1, 2, 95))),
+    "exact predictions": made(100, y=made(100).mean),
+    "constant target": made(100, y=np.ones(100)),
+    "tiny numbers": made(100, y=made(100).y * 1e-150, mean=made(100).mean * 1e-150, bounds=made(100).bounds * 1e-150),
+    "one level": made(100, levels=np.array([0.9])),
+    "empty losses": made(100, loss_curve=np.full((3, 4), np.nan)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_predictions_have_a_summary(name):
+    summary = summarise(ODD[name])
+    json.loads(as_json(summary), parse_constant=pytest.fail)
+    assert len(summary.cards) == 5 and not any("nan" in card.verdict for card in summary.cards)
+    assert not set(summary.figures) & set(summary.absent)
+
+
+def test_what_is_absent_has_a_reason():
+    summary = summarise(ODD["one member"])
+    assert "two or more networks" in summary.absent["members"] and "no loss" in summary.absent["learning"]
+    assert "no end" in card(summarise(ODD["infinite bounds"]), "Mean width").verdict
+    assert "nothing to explain" in card(summarise(ODD["constant target"]), "RMSE").verdict
+
+
+def test_what_cannot_be_reported_is_refused():
+    with pytest.raises(ValueError, match=r"no intervals of coverage 0\.9"):
+        summarise(made(levels=np.array([0.5])))
+    with pytest.raises(ValueError, match="at least one row"):
+        summarise(made(0))
+
+
+def test_another_level_for_the_headline():
+    summary = summarise(made(400), coverage=0.5)
+    assert card(summary, "Coverage at 50 %").value == summary.levels[45].observed_text
+
+
+@pytest.mark.slow
+def test_a_million_rows():
+    """A page of a million rows is as large as one of a thousand."""
+    levels = np.array([0.5, 0.9, 0.95])
+    summary = summarise(made(1_000_000, levels=levels))
+    assert len(summary.sample.y) == 400 and len(as_json(summary)) < 500_000
+    assert len(as_json(summarise(made(1000, levels=levels)))) > 0.7 * len(as_json(summary))

@@ -1,0 +1,311 @@
+"""Tables from files: every format gives the same rows, and a file that is no table is refused by name, row and column."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extranets.tables import TableError, open_table
+
+FRAME = pandas.DataFrame({"area": [50.5, 72.0, None], "city": ["Ulm", "Köln", None], "rooms": [2, 3, 4]})
+CSV = FRAME.to_csv(index=False)
+
+
+def read(path, **options):
+    with open_table(path, **options) as reader:
+        return reader.read()
+
+
+def read_bytes(tmp_path, content, name="table.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return read(path, **options)
+
+
+def refusal(tmp_path, content, name="table.csv", **options):
+    with pytest.raises(TableError) as caught:
+        read_bytes(tmp_path, content, name, **options)
+    assert name in str(caught.value)
+    return str(caught.value)
+
+
+def assert_is_frame(found):
+    """The values of FRAME, whether they are still text or not."""
+    assert found.columns.tolist() == ["area", "city", "rooms"]
+    np.testing.assert_array_equal(found["area"].astype(float), FRAME["area"])
+    np.testing.assert_array_equal(found["rooms"].astype(float), FRAME["rooms"])
+    assert found["city"].tolist()[:2] == ["Ulm", "Köln"]
+    assert found["city"].isna().tolist() == [False, False, True]
+    assert found.index.tolist() == [1, 2, 3]
+
+
+# -- formats -----------------------------------------------------------------------------------------------------------
+
+
+def ipc(table, make):
+    sink = pa.BufferOutputStream()
+    with make(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def as_parquet():
+    sink = io.BytesIO()
+    FRAME.set_index(pandas.Index([7, 8, 9])).to_parquet(sink)  # with an index of its own, which is no column
+    return sink.getvalue()
+
+
+def as_excel():
+    sink = io.BytesIO()
+    FRAME.to_excel(sink, index=False)
+    return sink.getvalue()
+
+
+DICTIONARY = pa.table(
+    {
+        **{n: pa.array(FRAME[n], from_pandas=True) for n in ("area", "rooms")},
+        "city": pa.array(["Ulm", "Köln", None]).dictionary_encode(),
+    }
+)
+DICTIONARY = DICTIONARY.select(["area", "city", "rooms"])
+FORMATS = {
+    "table.csv": CSV.encode(),
+    "table.tsv": FRAME.to_csv(index=False, sep="\t").encode(),
+    "table.csv.gz": gzip.compress(CSV.encode()),
+    "table.csv.bz2": bz2.compress(CSV.encode()),
+    "table.csv.zst": pa.compress(CSV.encode(), "zstd").to_pybytes(),
+    "table.parquet": as_parquet(),
+    "table.feather": ipc(DICTIONARY, pa.ipc.new_file),
+    "table.arrows": ipc(DICTIONARY, pa.ipc.new_stream),
+    "table.xlsx": as_excel(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_table(tmp_path, name):
+    assert_is_frame(read_bytes(tmp_path, FORMATS[name], name))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "table.tsv"])
+def test_without_a_suffix_the_first_bytes_tell(tmp_path, name):
+    assert_is_frame(read_bytes(tmp_path, FORMATS[name], "table"))
+
+
+CHILD = """
+import sys
+from extranets.tables import open_table
+with open_table("-") as reader:
+    frame = reader.read()
+    sys.stdout.write(f"{reader.name}|{frame['area'].iloc[1]}|{frame['city'].iloc[0]}|{len(frame)}|{frame.attrs['file']}")
+"""
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_standard_input(name):
+    """A real pipe, which cannot seek and gives its bytes in pieces."""
+    process = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    content = FORMATS[name]
+    process.stdin.write(content[:3])
+    process.stdin.flush()
+    out, _ = process.communicate(content[3:])
+    assert out.decode().split("|") == ["standard input", "72.0", "Ulm", "3", "standard input"]
+
+
+def test_blocks_number_their_rows(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "".join(f"{i},x\n" for i in range(1, 251)))
+    with open_table(path) as reader:
+        assert reader.columns == ["a", "b"]
+        blocks = list(reader.blocks(100))
+    assert [len(block) for block in blocks] == [100, 100, 50]
+    assert blocks[1].index[0] == 101 and blocks[1]["a"].iloc[0] == "101"
+    assert all(block.attrs["file"] == str(path) for block in blocks)
+    assert pandas.concat(blocks)["a"].tolist() == [str(i) for i in range(1, 251)]
+
+
+def test_blocks_cross_the_batches_of_all_formats(tmp_path):
+    frame = pandas.DataFrame({"a": np.arange(50_000.0), "b": ["x", "y"] * 25_000})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=7_000)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.parquet", "t.csv"):
+        with open_table(tmp_path / name) as reader:
+            blocks = list(reader.blocks(12_345))
+        assert [len(block) for block in blocks] == [12_345] * 4 + [620]
+        joined = pandas.concat(blocks)
+        assert joined["a"].astype(float).tolist() == frame["a"].tolist()
+        assert joined.index.tolist() == list(range(1, 50_001))
+
+
+def test_missing_words_become_missing(tmp_path):
+    found = read_bytes(tmp_path, b"a,b\nNA,x\n ? ,-\n3,n.k.\n", na_values=["n.k."])
+    assert found["a"].isna().tolist() == [True, True, False]
+    assert found["b"].isna().tolist() == [False, True, True]
+
+
+def test_quotes_hold_delimiters_newlines_and_quotes(tmp_path):
+    found = read_bytes(tmp_path, b'a,"b, c"\r\n"1\n2","say ""x"""\r\n3,4\r\n')
+    assert found.columns.tolist() == ["a", "b, c"]
+    assert found["a"].tolist() == ["1\n2", "3"] and found["b, c"].tolist() == ['say "x"', "4"]
+
+
+def test_empty_lines_are_no_rows(tmp_path):
+    found = read_bytes(tmp_path, b"\na,b\n\n1,2\n\n\n3,4\n\n")
+    assert found["a"].tolist() == ["1", "3"]
+
+
+def test_names_are_trimmed_and_given_where_they_lack(tmp_path):
+    assert read_bytes(tmp_path, b", area ,rent\n0,1,2\n").columns.tolist() == ["unnamed_1", "area", "rent"]
+
+
+# -- delimiters and encodings ------------------------------------------------------------------------------------------
+
+CELL = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=8)
+# No signs whose bytes can follow another letter's in UTF-8: "ß€" in Windows-1252 is also a letter of N'Ko in UTF-8.
+CELL_1252 = st.text(st.sampled_from("aZ 09.-,;|\t\"'äéÿß\n"), max_size=8)
+NAME = st.text(st.sampled_from("abcäß_ "), min_size=1, max_size=6).map(lambda text: "c" + text.strip())
+
+
+def tables(cells):
+    return st.lists(NAME, min_size=2, max_size=4, unique=True).flatmap(
+        lambda names: st.tuples(
+            st.just(names), st.lists(st.lists(cells, min_size=len(names), max_size=len(names)), min_size=1, max_size=6)
+        )
+    )
+
+
+def check_round_trip(folder, names, rows, delimiter, encoding):
+    path = folder / "table.csv"
+    pandas.DataFrame(rows, columns=names).to_csv(
+        path, index=False, sep=delimiter, encoding=encoding, lineterminator="\n"
+    )
+    with open_table(path) as reader:
+        assert reader.columns == names
+        found = reader.read()
+    given_ = pandas.DataFrame(rows, columns=names)
+    for name in names:
+        for cell, wanted in zip(found[name], given_[name], strict=True):
+            assert pandas.isna(cell) or cell == wanted
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(CELL), st.sampled_from(",;\t|"), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+def test_delimiter_and_unicode_are_found_out(tmp_path_factory, table, delimiter, encoding):
+    check_round_trip(tmp_path_factory.mktemp("t"), *table, delimiter, encoding)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(CELL_1252), st.sampled_from(",;\t|"))
+def test_windows_1252_is_found_out(tmp_path_factory, table, delimiter):
+    check_round_trip(tmp_path_factory.mktemp("t"), *table, delimiter, "cp1252")
+
+
+def test_encoding_that_shows_late(tmp_path):
+    """The first letter beyond ASCII stands far behind what is looked at when the file is opened."""
+    rows = b"1,Ulm\n" * 400_000
+    found = read_bytes(tmp_path, b"a,b\n" + rows + "2,Köln\n".encode("cp1252"))
+    assert found["b"].iloc[-1] == "Köln"
+    message = refusal(tmp_path, "a,b\n3,Köln\n".encode() + rows + "2,Köln\n".encode("cp1252"))
+    assert "row 400002, column 'b'" in message and "UTF-8" in message
+
+
+def test_a_damaged_header(tmp_path):
+    message = refusal(tmp_path, "köln,straße,".encode() + "größe\n1,2,3\n".encode("cp1252"))
+    assert "row 0 (the header), column '3'" in message
+
+
+def test_bytes_that_windows_1252_does_not_know(tmp_path):
+    assert read_bytes(tmp_path, b"a,b\n1,\x81\xe9\n2,\x80\n")["b"].tolist() == ["\x81é", "€"]
+
+
+def test_what_is_given_is_not_found_out(tmp_path):
+    assert read_bytes(tmp_path, b"a;b,c\n1;2,3\n", delimiter=",").columns.tolist() == ["a;b", "c"]
+    assert read_bytes(tmp_path, "a,b\n1,é\n".encode(), encoding="latin-1")["b"].tolist() == ["Ã©"]
+    assert read_bytes(tmp_path, "a,b\n1,日本\n".encode("shift-jis"), encoding="shift-jis")["b"].tolist() == ["日本"]
+
+
+def test_one_column(tmp_path):
+    assert read_bytes(tmp_path, b"a\n1\n2\n")["a"].tolist() == ["1", "2"]
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+def test_ragged_rows(tmp_path):
+    rows = b"1,2,3\n" * 70_000
+    message = refusal(tmp_path, b"a,b,c\n" + rows + b"1,2\n" + rows)
+    assert "row 70001" in message and "is 2, but 3" in message and "none for column 'c'" in message
+    message = refusal(tmp_path, b"a,b,c\n" + rows + b'"x\ny",2,3\n1,2,3,4\n')
+    assert "row 70002" in message and "is 4, but 3" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["empty"]),
+        (b" \n\n", ["empty"]),
+        (b"\xef\xbb\xbf", ["empty"]),
+        (b"a,b\n", ["2 columns", "no rows"]),
+        (b"a,b,a, b\n1,2,3,4\n", ["'a' (columns 1, 3)", "'b' (columns 2, 4)"]),
+        (b"a,b\n1,2\n3,\"4\n5,6\n", ["row 2", "column 'b'", "quote"]),
+        (b"a,b\n1,2\n\"" + b"3,4\n" * 600_000, ["after row 1", "quote"]),
+        (b"MZ\x90\x00\x03\x00", ["no text"]),
+        (b"a,b\n1,\xff\n", ["row 1", "column 'b'", "UTF-8"], ),
+    ],
+)  # fmt: skip
+def test_refusals_say_what_is_wrong(tmp_path, content, words):
+    message = refusal(tmp_path, content, **({"encoding": "utf-8"} if b"\xff" in content else {}))
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrows", "t.xlsx"])
+def test_files_that_are_not_what_they_are_called(tmp_path, name):
+    assert "it is no" in refusal(tmp_path, b"junk" * 100, name)
+
+
+def test_damaged_files(tmp_path):
+    rows = b"a,b\n" + b"".join(b"%d,%d\n" % (i * 7919 % 10**6, i) for i in range(400_000))
+    assert "Truncated" in refusal(tmp_path, gzip.compress(rows, 1)[:-1000], "t.csv.gz")
+    assert "unpacked" in refusal(tmp_path, gzip.compress(rows[:100_000])[:1000], "t.csv.gz")
+    content = bytearray(FORMATS["table.parquet"])
+    content[4:40] = b"\xff" * 36
+    assert "damaged" in refusal(tmp_path, bytes(content), "t.parquet")
+
+
+def test_unknown_binary_files_and_encodings(tmp_path):
+    assert ".parquet" in refusal(tmp_path, b"\x00\x01\x02", "t.xyz")
+    assert "utf-16" in refusal(tmp_path, "a,b\n1,2\n".encode("utf-16-le"))
+    assert "no encoding 'utf-99'" in refusal(tmp_path, b"a\n1\n", encoding="utf-99")
+    assert "not ascii" in refusal(tmp_path, b"a\n\xff\n", encoding="ascii")
+    assert "after row" in refusal(tmp_path, b"a,b\n" + b"1,2\n" * 400_000 + b"\xff,2\n", encoding="ascii")
+
+
+def test_excel_refusals(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    path = tmp_path / "t.xlsx"
+    book.save(path)
+    with pytest.raises(TableError, match=r"t\.xlsx: it is empty"):
+        read(path)
+    for row in (["a", "b"], [1, 2], [None, None], [3, 4, 5]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(TableError, match=r"t\.xlsx, row 2: .* 'b'"):
+        read(path)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        open_table(tmp_path / "nowhere.csv")

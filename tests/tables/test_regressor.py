@@ -1,0 +1,300 @@
+"""A regressor for tables: what it hands on, what it warns of, and scikit-learn's rules."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from extranets import ExtraNetsRegressor, MCDropoutRegressor, model_file
+from extranets.tables import Notes, TableError, TableRegressor, TableWarning, open_table, open_writer, take_target
+from extranets.tables import regressor as module
+
+NETS = ExtraNetsRegressor(n_estimators=5, max_iter=30, random_state=0)
+
+
+def flats(n=300, seed=0):
+    """Features of four kinds with gaps, and a target that depends on all of them."""
+    rng = np.random.default_rng(seed)
+    area, city, lift = rng.normal(60, 15, n), rng.choice(["Ulm", "Bonn", "Trier"], n), rng.random(n) < 0.5
+    day = np.datetime64("2023-01-01") + rng.integers(0, 365, n)
+    rent = 10 * area + 200 * (city == "Bonn") + 100 * lift + 0.5 * (day - day[0]).astype(int) + rng.normal(0, 20, n)
+    area[rng.random(n) < 0.1] = np.nan
+    text = np.where(lift, "yes", "no").astype(object)
+    return pandas.DataFrame({"area": area, "city": city, "lift": text, "built": day.astype(str)}), rent
+
+
+X, y = flats()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TableRegressor(NETS).fit(X, y)
+
+
+# -- scikit-learn ------------------------------------------------------------------------------------------------------
+
+
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": "mini-batches of repeated rows are not mini-batches of weighted rows"
+}
+
+
+@pytest.mark.filterwarnings("ignore::extranets.tables.TableWarning")
+@parametrize_with_checks([TableRegressor(ExtraNetsRegressor(2, max_iter=20, random_state=0))], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_cross_validation_and_grid_search():
+    model = TableRegressor(NETS, max_categories=5)
+    assert cross_validate(model, X, y, cv=2)["test_score"].min() > 0.6
+    search = GridSearchCV(model, {"max_categories": [1, 5], "estimator__keep_prob": [0.9]}, cv=2).fit(X, y)
+    assert search.best_params_["max_categories"] == 5
+    assert search.best_estimator_.regressor_.keep_prob == 0.9
+
+
+def test_parameters_are_checked():
+    with pytest.raises(ValueError, match="max_categories"):
+        TableRegressor(NETS, max_categories=0).fit(X, y)
+    with pytest.raises(ValueError, match="na_values"):
+        TableRegressor(NETS, na_values="NA").fit(X, y)
+
+
+def test_the_default_is_an_ensemble_of_networks():
+    assert hasattr(TableRegressor(), "predict_interval")
+    assert isinstance(clone(TableRegressor()).set_params(max_categories=3)._unfitted(), ExtraNetsRegressor)
+
+
+def test_a_failed_fit_leaves_no_fitted_estimator():
+    model = TableRegressor(LinearRegression()).fit(X, y)
+    with pytest.raises(TableError):
+        model.set_params(kinds={"no such column": "date"}).fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def test_it_learns_from_all_kinds_of_columns(fitted):
+    new, rent = flats(seed=1)
+    assert fitted.score(new, rent) > 0.7
+    lower, upper = fitted.predict_interval(new, 0.9).T
+    assert 0.8 < ((lower <= rent) & (rent <= upper)).mean() <= 1.0
+    assert fitted.n_features_in_ == 4 and fitted.feature_names_in_.tolist() == list(X.columns)
+    assert fitted.loss_curve_ is fitted.regressor_.loss_curve_
+
+
+@pytest.mark.parametrize(
+    "convert", [polars.from_pandas, pa.Table.from_pandas, lambda frame: frame[frame.columns[::-1]]]
+)
+def test_whatever_holds_the_table(fitted, convert):
+    table = convert(X)
+    np.testing.assert_array_equal(fitted.predict(table), fitted.predict(X))
+    again = clone(fitted).fit(table, y)
+    assert sorted(again.feature_names_in_) == sorted(X.columns)
+    assert again.score(X, y) > 0.7
+
+
+def test_arrays_and_numbered_columns():
+    numbers = np.random.default_rng(0).normal(size=(100, 3))
+    target = numbers @ [1.0, 2.0, 3.0]
+    model = TableRegressor(LinearRegression()).fit(numbers, target)
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_allclose(model.predict(numbers), target)
+    np.testing.assert_allclose(model.predict(pandas.DataFrame(numbers)), target)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        model.predict(pandas.DataFrame(numbers, columns=list("abc")))
+    named = TableRegressor(LinearRegression()).fit(pandas.DataFrame(numbers, columns=list("abc")), target)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        np.testing.assert_allclose(named.predict(numbers), target)
+
+
+def test_text_from_a_file_gives_the_same_bits_as_the_frame(tmp_path, fitted):
+    X.assign(rent=y).to_csv(tmp_path / "flats.csv", index=False)
+    with open_table(tmp_path / "flats.csv") as reader:
+        features, target = take_target(reader.read(), "rent")
+    np.testing.assert_array_equal(target, y)
+    np.testing.assert_array_equal(clone(fitted).fit(features, target).predict(features), fitted.predict(X))
+
+
+def test_columns_that_are_not_used_are_named():
+    with pytest.warns(
+        TableWarning, match=r"'same': it holds the same value in every row .*'nothing': it holds no values"
+    ):
+        model = TableRegressor(LinearRegression()).fit(X.assign(same=1, nothing=None), y)
+    assert [column.name for column in model.schema_.columns] == list(X.columns)
+    model.predict(X)  # they are not needed
+
+
+def test_new_categories_and_gaps_are_warned_of_once(fitted, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_VALUES", 500)
+    new = X.assign(city=["Jena", "Ulm", "Gera"] * 100, lift=[None, "yes", "no"] * 100)
+    with pytest.warns(TableWarning) as caught:
+        out = fitted.predict(new)
+    (warning,) = caught
+    assert "'city': 200 rows" in str(warning.message) and "'Jena', 'Gera'" in str(warning.message)
+    assert "'lift': 100 rows" in str(warning.message) and warning.filename == __file__
+    assert np.isfinite(out).all()
+    with pytest.raises(TableError, match="row 0, column 'city': 'Jena' was not seen"):
+        clone(fitted).set_params(strict=True).fit(X, y).predict(new)
+
+
+def test_known_rows_give_no_warning(fitted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(X)
+
+
+def test_missing_columns_are_named(fitted):
+    with pytest.raises(TableError, match=r"'city', 'lift'"):
+        fitted.predict(X[["area", "built"]])
+    with pytest.raises(TableError, match=r"'city' .*did you mean 'City'"):
+        fitted.predict(X.rename(columns={"city": "City"}))
+
+
+def test_sample_weights_are_handed_on():
+    weight = np.r_[np.ones(150), np.zeros(150)]
+    weighted = TableRegressor(LinearRegression()).fit(X, y, sample_weight=weight)
+    assert not np.allclose(weighted.predict(X), TableRegressor(LinearRegression()).fit(X, y).predict(X))
+
+
+# -- predictions -------------------------------------------------------------------------------------------------------
+
+
+def answers(model, table=X):
+    mean, std = model.predict(table, return_std=True)
+    return {
+        "predict": model.predict(table),
+        "mean": mean,
+        "std": std,
+        **model.predict_components(table)._asdict(),
+        "var": model.predict_var(table),
+        "members": model.predict_members(table),
+        "interval": model.predict_interval(table, [0.5, 0.9]),
+        "frame": model.predict_interval(table, 0.9, as_frame=True).to_numpy(),
+        "quantiles": model.predict_quantiles(table, 0.1),
+        "dist": model.predict_dist(table).ppf(0.3),
+        "draws": model.sample_y(table, 3, random_state=0),
+    }
+
+
+def test_every_method_is_that_of_the_regressor(fitted):
+    encoded = fitted.encode(X)
+    direct = answers(fitted.regressor_, encoded)
+    for name, values in answers(fitted).items():
+        np.testing.assert_array_equal(values, direct[name], err_msg=name)
+
+
+def test_blocks_change_nothing(fitted, monkeypatch):
+    whole = answers(fitted)
+    assert fitted.block_rows > len(X)
+    monkeypatch.setattr(module, "BLOCK_VALUES", 500)
+    assert fitted.block_rows < 50
+    for name, values in answers(fitted).items():
+        np.testing.assert_array_equal(values, whole[name], err_msg=name)
+
+
+def test_several_outputs(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_VALUES", 500)
+    model = TableRegressor(NETS).fit(X, np.column_stack([y, -y]))
+    assert model.predict(X).shape == (300, 2)
+    assert model.predict_interval(X, [0.5, 0.9]).shape == (300, 2, 2, 2)
+    assert model.predict_members(X).shape == (5, 300, 2)
+
+
+def test_frames_look_like_their_input(fitted):
+    labelled = X.set_axis([f"flat {i}" for i in range(len(X))])
+    out = fitted.predict_interval(labelled, 0.9, as_frame=True)
+    assert out.index.equals(labelled.index) and out.columns.tolist() == ["prediction", "lower_90", "upper_90"]
+    assert isinstance(fitted.predict_interval(polars.from_pandas(X), as_frame=True), polars.DataFrame)
+
+
+def test_held_out_rows(fitted):
+    new, rent = flats(100, seed=2)
+    model = TableRegressor(clone(NETS)).fit(X, y)
+    before = model.predict_interval(new)
+    conformal = model.conformalize(new, rent).predict_interval(new)
+    assert not np.array_equal(before, conformal)
+    assert ((conformal[:, 0] <= rent) & (rent <= conformal[:, 1])).mean() >= 0.9
+    assert not np.array_equal(model.estimate_noise(new, rent).predict_var(new), fitted.predict_var(new))
+
+
+def test_methods_that_the_regressor_lacks():
+    model = TableRegressor(LinearRegression()).fit(X, y)
+    assert not hasattr(model, "predict_interval") and not hasattr(model, "conformalize")
+    with pytest.raises(AttributeError):
+        _ = model.loss_curve_
+
+
+def test_a_file_is_predicted_block_by_block(tmp_path, fitted):
+    """As `extranets predict` does it: one encoding for each block, one collection of notes for the file."""
+    X.assign(city=["Jena", *X["city"][1:]]).to_csv(tmp_path / "new.csv", index=False)
+    notes = Notes()
+    with open_table(tmp_path / "new.csv") as reader, open_writer(tmp_path / "out.parquet") as writer:
+        for block in reader.blocks(70):
+            writer.write(fitted.regressor_.predict_interval(fitted.encode(block, notes), as_frame=True))
+    out = pandas.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(out["prediction"][1:], fitted.predict(X)[1:])
+    assert len(notes.lines()) == 1 and "1 row holds" in notes.lines()[0]
+
+
+# -- model files -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [NETS, None, MCDropoutRegressor(max_iter=5, n_passes=5, random_state=0)])
+def test_saved_and_loaded(tmp_path, estimator):
+    settings = {"kinds": {"lift": "category"}, "max_categories": 2, "na_values": ("n.k.",), "strict": True}
+    model = TableRegressor(estimator, **settings).fit(X[:40], y[:40])
+    model.save(tmp_path / "model.xnet", about={"target": "rent"})
+    again = model_file.load(tmp_path / "model.xnet")
+    assert isinstance(again, TableRegressor) and again.schema_ == model.schema_
+    assert {**again.get_params(), "estimator": 0} == {**model.get_params(), "estimator": 0}
+    assert type(again.estimator) is type(model.estimator)
+    assert again.feature_names_in_.tolist() == list(X.columns) and again.n_features_in_ == 4
+    before = answers(model, X[:40])
+    for name, values in answers(again, X[:40]).items():
+        np.testing.assert_array_equal(values, before[name], err_msg=name)
+    again.save(tmp_path / "again.xnet")
+    np.testing.assert_array_equal(clone(again).fit(X[:40], y[:40]).schema_.names, model.schema_.names)
+    info = model_file.read_info(tmp_path / "model.xnet")
+    assert info["about"] == {"target": "rent"} and info["schema"]["columns"][0]["name"] == "area"
+
+
+def test_conformal_intervals_are_stored(tmp_path):
+    model = TableRegressor(NETS).fit(X, y).conformalize(*flats(50, seed=3))
+    model.save(tmp_path / "model.xnet")
+    np.testing.assert_array_equal(
+        model_file.load(tmp_path / "model.xnet").predict_interval(X), model.predict_interval(X)
+    )
+
+
+def test_hostile_model_files(fitted):
+    good = fitted._to_stored()
+    assert TableRegressor._from_stored(dict(good)).score(X, y) == fitted.score(X, y)
+    one = {**good["schema"], "columns": good["schema"]["columns"][:1]}
+    hostile = [
+        {"schema": one}, {"schema": {}}, {"schema": []}, {"regressor": NETS}, {"regressor": None}, {"n_features": 5},
+        {"n_features": "4"}, {"feature_names": ["a"]}, {"feature_names": [1, 2, 3, 4]}, {"parameters": {"max_categories": 0}},
+        {"parameters": {"estimator": "os.system"}}, {"parameters": {"strict": 1}}, {"parameters": {"unknown": 1}}, {"more": 1},
+    ]  # fmt: skip
+    for changes in hostile:
+        with pytest.raises(ValueError, match=r"\w"):
+            TableRegressor._from_stored({**good, **changes})
+
+
+def test_what_cannot_be_stored_is_said(tmp_path):
+    with pytest.raises(TypeError, match="LinearRegression"):
+        TableRegressor(LinearRegression()).fit(X, y).save(tmp_path / "model.xnet")
+    with pytest.raises(NotFittedError):
+        TableRegressor(NETS).save(tmp_path / "model.xnet")

@@ -1,0 +1,334 @@
+"""What columns are taken for, what is remembered of them, and how new rows are read."""
+
+from __future__ import annotations
+
+import datetime
+import json
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+
+from extranets.tables import Notes, Schema, TableError, open_table
+
+
+def learned(values, **options):
+    """The only column of a schema, beside which there is another so that this one may be dropped."""
+    frame = pandas.DataFrame({"x": values, "other": np.arange(len(values), dtype=float)})
+    schema = Schema.learn(frame, **options)
+    return next((column for column in schema.columns if column.name == "x"), schema.dropped.get("x"))
+
+
+def read_one(column_values, new, **options):
+    schema = Schema.learn(pandas.DataFrame({"x": column_values}), **options)
+    return schema.read(pandas.DataFrame({"x": new}))["x"].tolist()
+
+
+def refusal(call, *args, **named):
+    with pytest.raises(TableError) as caught:
+        call(*args, **named)
+    return str(caught.value)
+
+
+def csv_frame(tmp_path, text):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with open_table(path) as reader:
+        return reader.read()
+
+
+# -- kinds -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2.5", "+3e-2", ".5", "5."], "number"),
+        ([1, 2, 3], "number"),
+        (pandas.array([1, None, 3], dtype="Int64"), "number"),
+        (["0", "1", "1"], "number"),
+        ([True, False, True], "boolean"),
+        (["yes", "No", "yes"], "boolean"),
+        (["T", "F", None], "boolean"),
+        (pandas.Series([True, None, False], dtype=object), "boolean"),
+        (["2024-01-02", "2024-02-03", None], "date"),
+        (["2024-01-02T10:00:00Z", "2024-01-02T11:30:00+02:00"], "date"),
+        (["31.12.2023", "1.2.2024"], "date"),
+        (["12/31/2023", "01/02/2024"], "date"),
+        (["31 Dec 2023", "1 Jan 2024"], "date"),
+        (["2024/01/02 10:30", "2024/01/02 11:00"], "date"),
+        ([datetime.date(2024, 1, 2), datetime.date(2024, 5, 2)], "date"),
+        (pandas.to_datetime(["2024-01-02", "2024-05-02"]).tz_localize("Europe/Berlin"), "date"),
+        (["red", "blue", "now"], "category"),
+        (["1-2", "3-4", "x"], "category"),
+        (pandas.Categorical(["a", "b", "a"]), "category"),
+        (pandas.Series([1, "a", None, 2.5], dtype=object), "category"),
+        (["yes", "no", "maybe"], "category"),
+        (["1,234", "2,345", "x"], "category"),
+    ],
+)
+def test_kinds(values, kind):
+    assert learned(values).kind == kind
+
+
+def test_decimal_commas_only_where_semicolons_separate(tmp_path):
+    frame = csv_frame(tmp_path, "a;b\n3,14;1\n-0,5;2\n7;3\n")
+    assert Schema.learn(frame).read(frame)["a"].tolist() == [3.14, -0.5, 7.0]
+    frame = csv_frame(tmp_path, 'a,b\n"3,14",1\n"-0,5",2\n7,3\n')
+    assert Schema.learn(frame).columns[0].kind == "category"
+
+
+def test_points_and_commas_in_one_column_are_a_mistake(tmp_path):
+    frame = csv_frame(tmp_path, "a;b\n" + "3,14;1\n" * 60 + "2.5;2\n")
+    message = refusal(Schema.learn, frame)
+    assert "table.csv, row 61, column 'a': '2.5'" in message
+
+
+def test_kinds_can_be_given():
+    assert learned([1, 2, 3], kinds={"x": "category"}).categories == ("1", "2", "3")
+    assert learned(["0", "1", "1"], kinds={"x": "boolean"}).share == pytest.approx(2 / 3)
+    assert learned([20240131, 20240201], kinds={"x": "date:%Y%m%d"}).first.startswith("2024-01-31")
+    assert learned(["1/2/2024", "3/4/2024"], kinds={"x": "date:%d/%m/%Y"}).last.startswith("2024-04-03")
+    assert learned(["1", "2"], kinds={"x": "ignore"}) == "kinds says so"
+    assert "neither true nor false" in refusal(learned, ["0", "1", "2"], kinds={"x": "boolean"})
+    assert "row 1, column 'x': 'b' is not a number" in refusal(learned, ["1", "b"], kinds={"x": "number"})
+    assert "give its format" in refusal(learned, ["1", "b"], kinds={"x": "date"})
+    assert "(did you mean 'other'?)" in refusal(learned, ["1", "2"], kinds={"othr": "number"})
+    assert "must be one of" in refusal(learned, ["1", "2"], kinds={"x": "text"})
+
+
+def test_order_of_day_and_month_must_be_clear():
+    message = refusal(learned, ["1/2/2024", "3/4/2024"])
+    assert "column 'x'" in message and "date:%d/%m/%Y" in message and "date:%m/%d/%Y" in message
+
+
+def test_days_that_do_not_exist_are_no_dates():
+    message = refusal(learned, ["28/02/2024"] * 60 + ["31/02/2024"])
+    assert "row 60, column 'x': '31/02/2024' is not a date" in message
+
+
+def test_wrong_type_in_row_70001(tmp_path):
+    rows = ["1.5,red"] * 70_000 + ["abc,red"] + ["2.5,blue"] * 100
+    frame = csv_frame(tmp_path, "price,colour\n" + "\n".join(rows) + "\n")
+    message = refusal(Schema.learn, frame)
+    assert "table.csv, row 70001, column 'price': 'abc' is not a number" in message
+    assert "--na abc" in message and "--kind price=category" in message
+    assert Schema.learn(frame, na_values=["abc"]).columns[0].n_missing == 1
+    assert Schema.learn(frame, {"price": "category"}).columns[0].categories == ("1.5", "2.5", "abc")
+
+
+def test_infinity_is_refused():
+    assert "row 1, column 'x'" in refusal(learned, [1.0, np.inf, 2.0])
+    assert "infinite" in refusal(learned, ["1", "1e999", "3"])
+
+
+def test_columns_that_are_dropped(tmp_path):
+    assert learned([None, None, None]) == "it holds no values"
+    assert learned(["NA", "?", ""]) == "it holds no values"
+    assert "same value" in learned(["a", "a", "a"])
+    assert learned(["a", None, "a"]).missing  # that it is missing tells something
+    names = [f"name {i}" for i in range(200)]
+    assert "200 different values" in learned(names)
+    assert len(learned(names, kinds={"x": "category"}).categories) == 30
+    assert learned([f"v{i % 100}" for i in range(150)]).kind == "category"
+    frame = csv_frame(tmp_path, ",a\n0,1\n1,5\n2,3\n")
+    assert "counts the rows" in Schema.learn(frame).dropped["unnamed_1"]
+    assert "unnamed_1" in Schema.learn(csv_frame(tmp_path, ",a\n0,1\n4,5\n2,3\n")).names
+    assert "no column can be used ('a': it holds no values)" in refusal(Schema.learn, pandas.DataFrame({"a": [None]}))
+
+
+def test_columns_that_cannot_be_used():
+    assert "column 'x'" in refusal(learned, pandas.to_timedelta([1, 2], unit="s"))
+    frame = pandas.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
+    assert "several columns 'a'" in refusal(Schema.learn, frame)
+
+
+# -- what is remembered ------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_remembered():
+    column = learned(["3", "1", "NA", "2", "10"])
+    assert (column.fill, column.low, column.high, column.n_missing) == (2.0, 1.0, 10.0, 1)
+
+
+def test_frequent_categories_come_first_and_rare_ones_together():
+    column = learned(["b", "a", "c", "c", "d", " b "], max_categories=2)
+    assert column.categories == ("b", "c") and column.rare == ("a", "d") and column.encoded == ("b", "c", "(other)")
+
+
+def test_missing_words_and_given_ones():
+    assert learned(["1", "NA", "N/A", "NaN", "null", "None", "?", "-", ".", "", "2"]).n_missing == 9
+    assert learned(["1", "2", "-999"], na_values=["-999"]).low == 1.0
+    assert learned([1, 2, -999], na_values=["-999"]).low == 1.0
+
+
+def test_dates_are_remembered():
+    column = learned(["2024-03-01 12:00", "2024-01-01 00:00", None, "2024-02-01 00:00"])
+    assert (column.first[:10], column.last[:16], column.fill[:10]) == ("2024-01-01", "2024-03-01T12:00", "2024-02-01")
+    assert column.has_time and column.described() == "2024-01-01 00:00 to 2024-03-01 12:00"
+    assert not learned(["2024-03-01", "2024-01-01"]).has_time
+
+
+# -- new rows ----------------------------------------------------------------------------------------------------------
+
+
+def test_new_rows_are_read_by_type_whatever_holds_them():
+    assert read_one(["1", "2"], [3, 4]) == [3.0, 4.0]
+    assert read_one([1, 2], ["3", "4.5"]) == [3.0, 4.5]
+    assert read_one([1, 2], [True, False]) == [1.0, 0.0]
+    assert read_one(["yes", "no"], [True, False]) == [1.0, 0.0]
+    assert read_one([1, 2, 2], ["2", "1"], kinds={"x": "category"}) == ["2", "1"]
+    assert read_one(["1", "2"], [2.0, 1.0], kinds={"x": "category"}) == ["2", "1"]
+    assert read_one(["True", "False"], [True, False], kinds={"x": "category"}) == ["True", "False"]
+    day = pandas.Timestamp("2024-05-01")
+    assert read_one(["2024-01-01", "2024-03-01"], [day]) == [day]
+    assert read_one([day, day + pandas.Timedelta(days=1)], ["2024-05-01"]) == [day]
+    assert read_one(["31.12.2023", "1.2.2024"], ["1.5.2024"]) == [day]
+    zoned = read_one(["2024-01-01", "2024-03-01"], ["2024-05-01T02:00:00+02:00"])
+    assert zoned == [day]
+
+
+@pytest.mark.parametrize(
+    ("training", "new", "words"),
+    [
+        (["1", "2"], ["3", "x"], "'x' is not a number"),
+        (["yes", "no"], ["no", "2"], "'2' is neither true nor false"),
+        (["2024-01-01", "2024-01-02"], ["2024-01-01", "01.02.2024"], "'01.02.2024' is not a date"),
+        ([1.0, 2.0], [0.0, -np.inf], "'-inf' is infinite"),
+        ([1.0, 2.0], pandas.to_datetime(["2024-01-01", "2024-01-02"]), "is not a number"),
+    ],
+)
+def test_values_that_cannot_be_read(training, new, words):
+    message = refusal(read_one, training, new)
+    assert words in message and "column 'x'" in message
+    assert "row 1," in message or "row 0," in message
+
+
+TRAINING = pandas.DataFrame(
+    {"size": [1.0, 2, 3], "colour": ["red", "blue", "red"], "when": ["2024-01-01", "2024-01-02", "2024-01-03"]}
+)
+
+
+def test_columns_are_found_by_name():
+    schema = Schema.learn(TRAINING)
+    new = TRAINING.assign(extra="?")[["extra", "when", "colour", "size"]]
+    pandas.testing.assert_frame_equal(schema.read(new), schema.read(TRAINING))
+    message = refusal(schema.read, TRAINING.rename(columns={"colour": "Color"}))
+    assert "the column 'colour'" in message and "did you mean 'Color'?" in message
+    assert "'colour', 'when'" in refusal(schema.read, TRAINING[["size"]])
+
+
+def test_notes_tell_new_categories_and_gaps_once():
+    schema, notes = Schema.learn(TRAINING), Notes()
+    for _ in range(2):
+        new = pandas.DataFrame(
+            {"size": [None, 1, None], "colour": ["teal", "red", "pink"], "when": [None, None, "2024-01-01"]}
+        )
+        typed = schema.read(new, notes)
+    assert typed["colour"].tolist() == ["(other)", "red", "(other)"]
+    assert np.isnan(typed["size"]).tolist() == [True, False, True]
+    lines = notes.lines()
+    assert len(lines) == 3 and notes
+    assert "'colour': 4 rows" in lines[0] and "'teal', 'pink'" in lines[0]
+    assert "'size': 4 rows" in lines[1] and "2, the median" in lines[1]
+    assert "'when': 4 rows" in lines[2]
+
+
+def test_rare_categories_are_not_new():
+    schema = Schema.learn(pandas.DataFrame({"x": ["a", "a", "b", "b", "c"]}), max_categories=2)
+    notes = Notes()
+    assert schema.read(pandas.DataFrame({"x": ["c", "a", "(other)"]}), notes)["x"].tolist() == [
+        "(other)",
+        "a",
+        "(other)",
+    ]
+    assert notes.lines() == [
+        "Column 'x': 1 row holds values that were not seen in training, taken as '(other)': '(other)'."
+    ]
+
+
+def test_notes_stay_small():
+    schema, notes = Schema.learn(pandas.DataFrame({"x": ["a", "b", "a"]})), Notes()
+    schema.read(pandas.DataFrame({"x": [f"new {i}" for i in range(1000)]}), notes)
+    (line,) = notes.lines()
+    assert "1,000 rows" in line and "and others" in line and len(line) < 300
+
+
+def test_strict_refuses_with_row_and_column():
+    schema = Schema.learn(TRAINING)
+    new = TRAINING.assign(colour=["red", "blue", "teal"])
+    assert "row 2, column 'colour': 'teal' was not seen in training" in refusal(schema.read, new, strict=True)
+    gap = TRAINING.assign(size=[1.0, None, 2.0])
+    assert "row 1, column 'size': the value is missing" in refusal(schema.read, gap, strict=True)
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def mixed_schema():
+    frame = pandas.DataFrame(
+        {
+            "n": [0.1 + 0.2, None, 1e-300],
+            "b": [True, False, None],
+            "d": ["2024-01-02 10:00", None, "2024-01-03 11:00"],
+            "c": ["x", "y", "z"],
+            "empty": [None] * 3,
+        }
+    )
+    return Schema.learn(frame, na_values=["n.k."], max_categories=2)
+
+
+def test_json_round_trip():
+    schema = mixed_schema()
+    again = Schema.from_json(schema.to_json())
+    assert again == schema and again.to_json() == schema.to_json()
+    assert [type(column) for column in again.columns] == [type(column) for column in schema.columns]
+    assert again.dropped == {"empty": "it holds no values"}
+    assert Schema.from_json(schema.to_json().encode()) == schema
+
+
+def changed(path, value):
+    stored = json.loads(mixed_schema().to_json())
+    place = stored
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return stored
+
+
+HOSTILE = [
+    (["version"], 2), (["columns"], []), (["columns"], {}), (["columns"], "abc"), (["na_values"], [1]), (["na_values"], "x"),
+    (["dropped"], {"a": 1}), (["dropped"], []), (["more"], 1), (["columns", 0], None), (["columns", 0, "kind"], "object"),
+    (["columns", 0, "kind"], ["number"]), (["columns", 0, "kind"], "date"), (["columns", 0, "name"], 3), (["columns", 0, "name"], "b"),
+    (["columns", 0, "name"], "x" * 20_000), (["columns", 0, "n_missing"], -1), (["columns", 0, "n_missing"], True),
+    (["columns", 0, "n_missing"], 10**30), (["columns", 0, "fill"], "1"), (["columns", 0, "fill"], None),
+    (["columns", 0, "fill"], float("inf")), (["columns", 0, "fill"], 10**400), (["columns", 0, "low"], float("nan")),
+    (["columns", 0, "more"], 1), (["columns", 1, "fill"], 0.5), (["columns", 1, "share"], 2.0), (["columns", 2, "fill"], "NaT"),
+    (["columns", 2, "first"], "yesterday"), (["columns", 2, "last"], "99999-01-01"), (["columns", 2, "has_time"], 1),
+    (["columns", 2, "format"], "x" * 200), (["columns", 2, "format"], "no"), (["columns", 2, "first"], ["2024-01-01"]),
+    (["columns", 3, "categories"], "xy"), (["columns", 3, "categories"], [1]), (["columns", 3, "categories"], ["x", "x"]),
+    (["columns", 3, "categories"], ["z"]), (["columns", 3, "categories"], ["(other)"]), (["columns", 3, "rare"], 3),
+    (["columns", 3, "categories"], [f"{i}" for i in range(20_000)]), (["columns", 3, "categories"], ["y" * 20_000]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_descriptions_are_refused(number):
+    with pytest.raises(TableError, match="not valid"):
+        Schema.from_dict(changed(*HOSTILE[number]))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "[]", '{"version": 1}', "\ud800"])
+def test_text_that_is_no_description_is_refused(text):
+    with pytest.raises(TableError):
+        Schema.from_json(text)
+
+
+def test_arrow_types_are_read():
+    table = pa.table({
+        "d": pa.array([1, 2], pa.decimal128(5, 2)),
+        "s": pa.array(["a", "b"]).dictionary_encode(),
+        "t": pa.array([0, 86_400_000_000_001], pa.timestamp("ns")),
+    }).to_pandas()  # fmt: skip
+    assert [column.kind for column in Schema.learn(table).columns] == ["number", "category", "date"]
