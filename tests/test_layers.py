@@ -14,6 +14,7 @@ ROOT = Path(extranets.__file__).parent
 # From the top. A name is a module or a package of src/extranets.
 LAYERS = [
     "_random",
+    "_atomic",
     "data",
     "model_file",
     "networks",

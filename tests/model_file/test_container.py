@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
 import numpy as np
 import pytest
 import safetensors
 import safetensors.numpy
 
-from extranets.model_file import ModelFileError, atomic, container
+from extranets.model_file import ModelFileError, container
 from tests.model_file.forging import START, sign
 
 ARRAYS = {
@@ -79,60 +78,6 @@ def test_too_many_arrays_or_too_long_a_header_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="too intricate"):
         container.write(tmp_path / "a", " " * container.MOST_HEADER, {})
     assert not list(tmp_path.iterdir())
-
-
-# -- atomic writing ----------------------------------------------------------------------------------------------------
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(path):
-    before = path.read_bytes()
-
-    def parts():
-        yield b"half of it"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        atomic.write(path, parts())
-    assert path.read_bytes() == before and os.listdir(path.parent) == ["model.xnet"]
-
-
-def test_readers_never_see_a_part(path):
-    before = path.read_bytes()
-
-    def parts():
-        yield b"first"
-        assert path.read_bytes() == before
-        yield b"second"
-
-    with open(path, "rb") as reader:
-        atomic.write(path, parts())
-        assert reader.read() == before  # it was replaced, not written over
-    assert path.read_bytes() == b"firstsecond"
-
-
-def test_permissions_are_those_of_an_ordinary_file_or_of_the_file_before(tmp_path):
-    mask = os.umask(0o027)
-    try:
-        atomic.write(tmp_path / "new", [b"x"])
-    finally:
-        os.umask(mask)
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
-    (tmp_path / "new").chmod(0o604)
-    atomic.write(tmp_path / "new", [b"y"])
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o604
-
-
-def test_a_link_stays_a_link(path, tmp_path):
-    (tmp_path / "latest.xnet").symlink_to(path)
-    atomic.write(tmp_path / "latest.xnet", [b"new"])
-    assert (tmp_path / "latest.xnet").is_symlink() and path.read_bytes() == b"new"
-
-
-def test_places_that_cannot_be_written_to_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere"):
-        atomic.write(tmp_path / "nowhere" / "model.xnet", [b""])
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        atomic.write(tmp_path, [b""])
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib import rcParams
 from matplotlib.figure import Figure
+from scipy import stats
 
 from extranets import ExtraNetsRegressor, plots
 from extranets.data import linear_process
@@ -186,6 +187,13 @@ def test_residuals_find_a_bias_and_heavy_tails():
     assert fair.far == pytest.approx(0.0455, abs=0.015) and wide.far > 0.25
     assert (fair.density * np.diff(fair.edges)).sum() == pytest.approx(1.0)
     assert wide.quantiles[-1] > 1.5 * wide.normal[-1]
+
+
+def test_the_margin_of_a_bias_is_students():
+    p = made(6)
+    residual = p.y - p.mean
+    low, high = stats.t.interval(0.95, 5, residual.mean(), residual.std(ddof=1) / np.sqrt(6))
+    assert plots.ResidualsDisplay.of(p).bias_margin == pytest.approx((high - low) / 2)
 
 
 def test_members_are_counted_from_the_first():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 from extranets import plots
@@ -64,6 +65,18 @@ def test_probabilities_are_those_of_the_binomial():
     for region in plots.RegionsDisplay.of(made()).regions:
         expected = stats.binom.cdf(region.n - region.missed, region.n, 0.9)
         assert region.probability == pytest.approx(expected, rel=1e-6)
+
+
+def test_regions_that_cover_enough_are_not_called_low():
+    regions = plots.RegionsDisplay.of(made(scale=0.3)).regions
+    assert {region.verdict for region in regions} == {"not low"}
+
+
+def test_labels_keep_features_apart_whatever_their_names():
+    features = {"heat and power": made().features["group"]}
+    shown = plots.RegionsDisplay.from_predictions(made(features=features), ax=Figure().subplots())
+    assert all(len(region.parts) == 1 and region.where.startswith("heat and power = ") for region in shown.regions)
+    assert not any("\n" in label.get_text() for label in shown.ax_.get_yticklabels())
 
 
 def test_small_regions_are_not_searched():

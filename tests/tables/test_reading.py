@@ -7,6 +7,7 @@ import gzip
 import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -62,7 +63,7 @@ def ipc(table, make):
 
 def as_parquet():
     sink = io.BytesIO()
-    FRAME.set_index(pandas.Index([7, 8, 9])).to_parquet(sink)  # with an index of its own, which is no column
+    FRAME.set_index(pandas.Index(["p", "q", "r"])).to_parquet(sink)  # with an index of its own, which is no column
     return sink.getvalue()
 
 
@@ -111,15 +112,31 @@ with open_table("-") as reader:
 """
 
 
-@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
-def test_standard_input(name):
+def test_standard_input():
     """A real pipe, which cannot seek and gives its bytes in pieces."""
     process = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    content = FORMATS[name]
-    process.stdin.write(content[:3])
+    process.stdin.write(CSV[:3].encode())
     process.stdin.flush()
-    out, _ = process.communicate(content[3:])
+    out, _ = process.communicate(CSV[3:].encode())
     assert out.decode().split("|") == ["standard input", "72.0", "Ulm", "3", "standard input"]
+
+
+class Drops(io.RawIOBase):
+    """Gives seven bytes at a time and cannot seek, as a pipe may do it."""
+
+    def __init__(self, content):
+        self.content = io.BytesIO(content)
+
+    def read(self, size=-1):
+        return self.content.read(min(size, 7) if size >= 0 else 7)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "table.tsv"])
+def test_standard_input_of_every_format(monkeypatch, name):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Drops(FORMATS[name])))
+    found = read("-")
+    assert_is_frame(found)
+    assert found.attrs["file"] == "standard input"
 
 
 def test_blocks_number_their_rows(tmp_path):

@@ -50,7 +50,10 @@ EXPECTED_FAILURES = {
 
 
 @pytest.mark.filterwarnings("ignore::extranets.tables.TableWarning")
-@parametrize_with_checks([TableRegressor(ExtraNetsRegressor(2, max_iter=20, random_state=0))], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@parametrize_with_checks(
+    [TableRegressor(ExtraNetsRegressor(2, max_iter=20, random_state=0))],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -83,6 +83,8 @@ def test_points_and_commas_in_one_column_are_a_mistake(tmp_path):
     frame = csv_frame(tmp_path, "a;b\n" + "3,14;1\n" * 60 + "2.5;2\n")
     message = refusal(Schema.learn, frame)
     assert "table.csv, row 61, column 'a': '2.5'" in message
+    frame = csv_frame(tmp_path, "a;b\n" + "3.14;1\n" * 60 + "2,5;2\n")
+    assert "table.csv, row 61, column 'a': '2,5'" in refusal(Schema.learn, frame)
 
 
 def test_kinds_can_be_given():
@@ -195,6 +197,7 @@ def test_new_rows_are_read_by_type_whatever_holds_them():
         (["1", "2"], ["3", "x"], "'x' is not a number"),
         (["yes", "no"], ["no", "2"], "'2' is neither true nor false"),
         (["2024-01-01", "2024-01-02"], ["2024-01-01", "01.02.2024"], "'01.02.2024' is not a date"),
+        (["2024-01-01", "2024-01-02"], ["2024-01-01", "now"], "'now' is not a date"),
         ([1.0, 2.0], [0.0, -np.inf], "'-inf' is infinite"),
         ([1.0, 2.0], pandas.to_datetime(["2024-01-01", "2024-01-02"]), "is not a number"),
     ],

@@ -275,7 +275,7 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
         >>> model.conformalize(X_rest[:200], y_rest[:200]).predict_interval(X_rest[200:], coverage=0.9).shape
         (100, 2)
         """
-        X, y = self._check_held_out(X, y)
+        _, y = self._check_held_out(X, y)
         parts = self.predict_components(X)
         scores = conformal_scores(self._as_target(y), parts.mean, np.maximum(parts.std, SMALLEST_STD))
         self._conformal = Conformal(self._construction(), scores)

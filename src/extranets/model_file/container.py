@@ -23,7 +23,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from extranets.model_file import atomic, strict_json
+from extranets import _atomic
+from extranets.model_file import strict_json
 from extranets.model_file.errors import ModelFileError
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -84,7 +85,7 @@ def write(path: str | os.PathLike[str], model: str, arrays: Mapping[str, npt.NDA
     for body in bodies:
         digest.update(body)
     signed = header[:DIGEST_BEGIN] + digest.hexdigest().encode() + header[DIGEST_END:]
-    atomic.write(path, [start, signed, *bodies])
+    _atomic.write(path, [start, signed, *bodies])
 
 
 def _header(model: str, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from extranets.model_file import atomic
+from extranets import _atomic
 from extranets.onnx_graph.graph import Declared, Graph, Node
 
 OPSET = 18  # of ONNX's default operators; onnxruntime reads it from 1.14 on
@@ -25,7 +25,7 @@ def write(path: str | os.PathLike[str], graph: Graph, metadata: dict[str, str], 
     version : str
         Of the program that made the graph.
     """
-    atomic.write(path, [as_model(graph, metadata, version).SerializeToString()])
+    _atomic.write(path, [as_model(graph, metadata, version).SerializeToString()])
 
 
 def as_model(graph: Graph, metadata: dict[str, str], version: str) -> Any:

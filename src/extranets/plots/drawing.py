@@ -60,6 +60,17 @@ def short(value: float) -> str:
     return f"{value + 0.0:.0f}" if 1000 <= abs(value) < 1e15 else f"{value + 0.0:.3g}"
 
 
+def cut(text: str, most: int) -> str:
+    """At most so many letters.
+
+    Examples
+    --------
+    >>> cut("temperature", 6)
+    'tempe…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 class Dots(NamedTuple):
     """Values with limits, one for each row. NaN where there is none."""
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from extranets.evaluation import Array, Predictions
 from extranets.plots._columns import Bins, Kind, binned_columns
 from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, GRID, legend, percent, short
+from extranets.plots.drawing import ACCENT, GRID, cut, legend, percent, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ class WidthByFeatureDisplay(PredictionsDisplay):
         for row, (value, share) in enumerate(zip(feature.width, feature.epistemic_share, strict=True)):
             text = f" {short(value)} · {100 * share:.0f} %"
             ax.annotate(text, (width[row], row), va="center", fontsize="small")
-        ax.set_yticks(rows, [_cut(label) for label in feature.labels], parse_math=False)
+        ax.set_yticks(rows, [cut(label, LONGEST_LABEL) for label in feature.labels], parse_math=False)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlim(0, 1.32 * largest)
         ax.set_xlabel(f"mean width of {percent(self.coverage)} intervals")
@@ -113,7 +113,3 @@ def _feature(bins: Bins, p: Predictions, width: Array, covered: npt.NDArray[np.b
     return FeatureBins(
         bins.name, bins.kind, bins.explained(width), bins.labels, n, means, share, bins.counts(covered) / n
     )
-
-
-def _cut(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"

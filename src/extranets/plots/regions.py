@@ -18,7 +18,7 @@ import numpy.typing as npt
 from extranets.evaluation import Array, Predictions, binomial_limits
 from extranets.plots._columns import Bins, binned_columns
 from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
-from extranets.plots.drawing import DIAGONAL, Dots, dots, percent
+from extranets.plots.drawing import DIAGONAL, Dots, cut, dots, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ LONGEST_LABEL = 34
 class Region:
     """Rows in one bin of a feature, or in two bins of two. ``adjusted`` is Holm's probability."""
 
-    where: str
+    parts: tuple[str, ...]
     n: int
     missed: int
     coverage: float
@@ -46,12 +46,18 @@ class Region:
     adjusted: float
 
     @property
+    def where(self) -> str:
+        return " and ".join(self.parts)
+
+    @property
     def beyond_chance(self) -> bool:
         return self.adjusted < SIGNIFICANT
 
     @property
     def verdict(self) -> str:
-        return "too low" if self.beyond_chance else "may be chance"
+        if self.beyond_chance:
+            return "too low"
+        return "may be chance" if self.probability < 0.5 else "not low"
 
 
 @dataclass(eq=False)
@@ -111,7 +117,7 @@ class RegionsDisplay(PredictionsDisplay):
 
     def _draw(self, ax: Axes, kind: str) -> None:
         coverage, low, high = ([getattr(r, name) for r in self.regions] for name in ("coverage", "low", "high"))
-        labels = [_wrapped(region.where) for region in self.regions]
+        labels = ["\n".join(cut(part, LONGEST_LABEL) for part in region.parts) for region in self.regions]
         dots(ax, labels, [Dots("coverage", coverage, low, high)], [region.beyond_chance for region in self.regions])
         ax.axvline(self.coverage, **DIAGONAL)
         ax.set_xlim(right=1.01)
@@ -151,7 +157,7 @@ class _Search:
 
     def _region(self, i: int) -> Region:
         n, missed = int(self.n[i]), int(self.missed[i])
-        where = " and ".join(self.columns[feature].where(code) for feature, code in sorted(self.parts[i]))
+        where = tuple(self.columns[feature].where(code) for feature, code in sorted(self.parts[i]))
         limits = binomial_limits(n - missed, n)
         return Region(where, n, missed, 1 - missed / n, *limits, float(self.probability[i]), float(self.adjusted[i]))
 
@@ -186,10 +192,3 @@ def holm(probability: Array) -> Array:
     adjusted = np.empty_like(scaled)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return adjusted
-
-
-def _wrapped(where: str) -> str:
-    """Two features on two lines; long names cut."""
-    parts = where.split(" and ", 1)
-    cut = [part if len(part) <= LONGEST_LABEL else part[: LONGEST_LABEL - 1] + "…" for part in parts]
-    return "\n".join(cut)

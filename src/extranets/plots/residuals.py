@@ -28,8 +28,8 @@ class ResidualsDisplay(PredictionsDisplay):
     Parameters
     ----------
     mean, residual : array of shape (n_shown,)
-    bias, bias_se : float
-        Mean residual of all rows and its standard error.
+    bias, bias_se, bias_margin : float
+        Mean residual of all rows, its standard error, and how far chance alone takes it (95 %, Student's t). NaN for one row.
     edges, density : array of shape (n_bars + 1,) and (n_bars,)
         Histogram of standardised residuals. Empty if all standard deviations are zero.
     normal, quantiles : array of shape (n_points,)
@@ -43,6 +43,7 @@ class ResidualsDisplay(PredictionsDisplay):
     residual: Array
     bias: float
     bias_se: float
+    bias_margin: float
     edges: Array
     density: Array
     normal: Array
@@ -56,10 +57,9 @@ class ResidualsDisplay(PredictionsDisplay):
         residual, rows = p.y - p.mean, shown_rows(p.mean, MOST_POINTS)
         sure = p.std == 0  # an error there has no size in standard deviations
         z = residual[~sure] / p.std[~sure]
-        error = float(residual.std(ddof=1) / np.sqrt(len(p))) if len(p) > 1 else float("nan")
         far = float((np.abs(z) > 2).mean()) if len(z) else float("nan")
         parts = (*_histogram(z), *_quantiles(z))
-        return cls(p.mean[rows], residual[rows], float(residual.mean()), error, *parts, far, p.target)
+        return cls(p.mean[rows], residual[rows], *_bias(residual), *parts, far, p.target)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class ResidualsDisplay(PredictionsDisplay):
 
     @property
     def as_hoped(self) -> bool:
-        return not abs(self.bias) > 2 * self.bias_se
+        return not abs(self.bias) > self.bias_margin
 
     def title(self, kind: str = "") -> str:
         names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the Normal ones"}
@@ -108,6 +108,14 @@ class ResidualsDisplay(PredictionsDisplay):
         ax.axline((0, 0), slope=1, **DIAGONAL)
         ax.plot(self.normal, self.quantiles, "o", color=ACCENT, markersize=3.2, markeredgewidth=0)
         ax.set(xlabel="Normal quantile", ylabel="residual / predicted std")
+
+
+def _bias(residual: Array) -> tuple[float, float, float]:
+    from scipy.special import stdtrit
+
+    n = len(residual)
+    error = float(residual.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return float(residual.mean()), error, float(stdtrit(n - 1, 0.975)) * error
 
 
 def _histogram(z: Array) -> tuple[Array, Array]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-import uuid
 from pathlib import Path
 from typing import NamedTuple
+
+from extranets import _atomic
 
 Record = dict[str, str | int | float | None]
 
@@ -41,16 +41,7 @@ def _path(folder: Path, unit: str) -> Path:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all, even after a power cut."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    _atomic.write(path, [text.encode("utf-8")])
 
 
 def remove_old_temporaries(folder: Path) -> None:
