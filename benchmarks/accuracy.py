@@ -1,18 +1,24 @@
-"""Accuracy and coverage of extra-nets, as printed in docs/accuracy.md.
+"""Accuracy and coverage of extra-nets, alone and beside other libraries, as printed in docs/accuracy.md.
 
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
     python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
     python -m benchmarks.accuracy intervals   interval scores on inner splits of training rows: why "calibrated" is the default
+    python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
+    python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
 
-The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
+"peers" adds a record for every fit to a file (--out) and skips what is there, so that it can be stopped and started again. Its
+methods and their settings are described in benchmarks/contest. The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +26,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.contest import records
+from benchmarks.contest.methods import METHODS
+from benchmarks.contest.ours import REFERENCE
+from benchmarks.contest.show import show
+from benchmarks.contest.summary import Results
+from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor, engine
 from extranets.data import linear_process, nonlinear_process, uci
 from extranets.networks import Architecture, draw_members
@@ -187,20 +199,66 @@ def show_intervals(console: Console, data_dir: str | None, n_splits: int | None)
     console.print(table)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["uci", "coverage", "intervals"])
-    parser.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
-    parser.add_argument("--splits", type=int, help="use only the first splits of every data set")
-    parser.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
-    arguments = parser.parse_args()
+def run_peers(options: argparse.Namespace, console: Console) -> None:
+    """Messages go to standard error, so that the tables alone can be kept."""
+    tell = partial(print, file=sys.stderr, flush=True)
+    methods = records.installed({name: METHODS[name] for name in options.method or METHODS}, tell)
+    tasks = records.uci_tasks(options.dataset or SETS, methods, options.splits)
+    load = partial(records.uci_split, data_dir=options.data_dir)
+    failed = records.run(tasks, methods, load, options.out, options.jobs, tell)
+    show_records([options.out], options, console)
+    if failed:
+        sys.exit(f"{len(failed)} fits failed; the same command tries them again")
+
+
+def show_records(files: list[Path], options: argparse.Namespace, console: Console) -> None:
+    found = records.read(*files)
+    known = dict.fromkeys([*METHODS, *(record["method"] for record in found)])
+    tasks = records.uci_tasks(options.dataset or uci.DATASETS, options.method or known, options.splits)
+    show(Results(records.chosen(found, tasks)), REFERENCE, options.markdown, console)
+
+
+def parser() -> argparse.ArgumentParser:
+    main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = main_parser.add_subparsers(dest="what", required=True)
+    alone, coverage, intervals, peers, table = (
+        commands.add_parser(name) for name in ("uci", "coverage", "intervals", "peers", "table")
+    )
+    coverage.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
+    for command in (alone, intervals, peers):
+        command.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
+    for command in (alone, intervals, peers, table):
+        command.add_argument("--splits", type=int, help="use only the first splits of every data set")
+    for command in (peers, table):
+        command.add_argument("--dataset", action="append", choices=uci.DATASETS, help="only this one (may be repeated)")
+        command.add_argument("--method", action="append", choices=METHODS, help="only this one (may be repeated)")
+        command.add_argument("--markdown", action="store_true", help="print the tables for a document")
+    peers.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
+    peers.add_argument("--out", type=Path, default=Path("peers.jsonl"), help="file of records (default: peers.jsonl)")
+    table.add_argument("files", type=existing_file, nargs="+", metavar="FILE", help="file of records")
+    return main_parser
+
+
+def existing_file(name: str) -> Path:
+    if not Path(name).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {name}")
+    return Path(name)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parser().parse_args(arguments)
     console = Console(width=120)
-    if arguments.what == "uci":
-        show_uci(console, arguments.data_dir, arguments.splits)
-    elif arguments.what == "coverage":
-        show_coverage(console, arguments.replications)
+    wide = Console(width=220)  # a column for every data set
+    if options.what == "uci":
+        show_uci(console, options.data_dir, options.splits)
+    elif options.what == "coverage":
+        show_coverage(console, options.replications)
+    elif options.what == "intervals":
+        show_intervals(console, options.data_dir, options.splits)
+    elif options.what == "peers":
+        run_peers(options, wide)
     else:
-        show_intervals(console, arguments.data_dir, arguments.splits)
+        show_records(options.files, options, wide)
 
 
 if __name__ == "__main__":

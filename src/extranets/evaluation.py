@@ -116,7 +116,7 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
         "log_likelihood": metrics.gaussian_log_likelihood(p.y, p.mean, std),
         "crps": metrics.crps_gaussian(p.y, p.mean, std),
         "calibration_error": metrics.calibration_error(p.y, p.mean, std),
-        "sharpness": metrics.sharpness(p.std),
+        "sharpness": metrics.sharpness(std),
         "coverage": metrics.coverage(p.y, lower, upper),
         "mean_width": metrics.mean_width(p.y, lower, upper),
         "interval_score": metrics.interval_score(p.y, lower, upper, coverage),

@@ -144,6 +144,11 @@ def test_a_folder_that_is_not_there_is_named_before_anything_is_written(tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_one_name_for_two_files_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot both go into"):
+        write(summarise(made(30)), tmp_path / "report.json", tmp_path / "report.json")
+
+
 @pytest.mark.parametrize("package", ["pandas", "matplotlib", "jinja2"])
 def test_a_missing_package_is_named_with_its_remedy(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)

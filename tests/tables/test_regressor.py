@@ -26,11 +26,13 @@ def flats(n=300, seed=0):
     """Features of four kinds with gaps, and a target that depends on all of them."""
     rng = np.random.default_rng(seed)
     area, city, lift = rng.normal(60, 15, n), rng.choice(["Ulm", "Bonn", "Trier"], n), rng.random(n) < 0.5
-    day = np.datetime64("2023-01-01") + rng.integers(0, 365, n)
-    rent = 10 * area + 200 * (city == "Bonn") + 100 * lift + 0.5 * (day - day[0]).astype(int) + rng.normal(0, 20, n)
+    days = rng.integers(0, 365, n)
+    rent = 10 * area + 200 * (city == "Bonn") + 100 * lift + 0.5 * days + rng.normal(0, 20, n)
     area[rng.random(n) < 0.1] = np.nan
     text = np.where(lift, "yes", "no").astype(object)
-    return pandas.DataFrame({"area": area, "city": city, "lift": text, "built": day.astype(str)}), rent
+    return pandas.DataFrame(
+        {"area": area, "city": city, "lift": text, "built": (np.datetime64("2023-01-01") + days).astype(str)}
+    ), rent
 
 
 X, y = flats()
@@ -93,7 +95,8 @@ def test_it_learns_from_all_kinds_of_columns(fitted):
     new, rent = flats(seed=1)
     assert fitted.score(new, rent) > 0.7
     lower, upper = fitted.predict_interval(new, 0.9).T
-    assert 0.8 < ((lower <= rent) & (rent <= upper)).mean() <= 1.0
+    # Of 300 rows; the standard error of such a share is 0.017.
+    assert ((lower <= rent) & (rent <= upper)).mean() > 0.9 - 4 * 0.017
     assert fitted.n_features_in_ == 4 and fitted.feature_names_in_.tolist() == list(X.columns)
     assert fitted.loss_curve_ is fitted.regressor_.loss_curve_
 

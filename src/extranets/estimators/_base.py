@@ -242,7 +242,10 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
         """
         sample = self._held_out_sample(X, y)
         if self._learns_noise and self.interval not in ("calibrated", "cv+"):
-            raise ValueError("The networks predict the noise (loss 'gaussian_nll'); there is none to estimate.")
+            raise ValueError(
+                "Networks predict the noise of every row; there is none to estimate. Fit with loss='squared_error' and, where "
+                "it is a parameter, noise_model='constant'."
+            )
         moments = self._moments()
         held = errors_on(moments, sample, np.arange(len(sample.y)))
         self.__dict__.update(self._noise_from(held, moments.n_members, self._learns_noise), _conformal=None)

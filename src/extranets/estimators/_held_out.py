@@ -92,6 +92,10 @@ class Plan:
         borders = np.searchsorted(self.fold_of_member(ensemble.members.ids), np.arange(self.n_folds + 1))
         return [ensemble[first:last] for first, last in itertools.pairwise(borders.tolist())]
 
+    def held_rows(self) -> npt.NDArray[np.intp]:
+        """The rows of :meth:`errors`, in its order."""
+        return np.concatenate([np.flatnonzero(self.fold_of_row == fold) for fold in range(self.n_folds)])
+
     def errors(
         self, final: Ensemble, extra: Ensemble, sample: Sample, moments_of: Callable[[Ensemble], Moments]
     ) -> HeldOut:

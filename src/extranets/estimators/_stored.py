@@ -15,7 +15,7 @@ from extranets.estimators._conformal import Conformal
 from extranets.estimators._fitted import FIT_INFO_TYPES
 from extranets.estimators._scaling import Scaling
 from extranets.model_file import require
-from extranets.model_file.typed import check_types
+from extranets.model_file.typed import check_types, fits
 from extranets.uncertainty.components import Array
 
 if TYPE_CHECKING:
@@ -102,6 +102,9 @@ class StoredEstimator(BaseEstimator):
         learned, names = stored["learned"], stored["feature_names"]
         require(stored["fit_info"] is not None and stored["n_features"] is not None, "what the fit was is missing")
         check_types(stored["fit_info"], FIT_INFO_TYPES)
+        # What later versions added is missing in old files; None says so.
+        absent = {name for name, hint in self._learned_types.items() if fits(None, hint)} - learned.keys()
+        learned |= dict.fromkeys(absent)
         check_types(learned, self._learned_types)
         require(names is None or len(names) == stored["n_features"], "the features' names do not fit their number")
         learned["fit_info_"] = stored["fit_info"]

@@ -197,7 +197,11 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         architecture = self._fitted.recipe.architecture
         require(architecture.n_inputs == self.n_features_in_, "the networks do not fit the features")
         require(architecture.n_outputs == len(self._y_scaling.centre), "the networks do not fit the outputs")
-        require(architecture.learns_noise == self._learns_noise, "the networks do not fit the noise")
+        require(self._learns_noise == self._predicts_noise(), "the networks do not fit the noise")
+
+    def _predicts_noise(self) -> bool:
+        """Whether the variance of the noise is predicted for every row."""
+        return self._fitted.recipe.architecture.learns_noise
 
     # -- what differs between estimators -------------------------------------------------------------------------------
 

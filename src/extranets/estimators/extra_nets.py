@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._cv_plus import CvPlus
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import FIRST_FOLD_ID, Plan, Sample
+from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample
+from extranets.estimators._noise_model import FEWEST_ROWS, NoiseModel, WithNoise
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
@@ -23,10 +24,11 @@ from extranets.estimators._parameters import (
     HeldOutParameters,
     documented,
 )
+from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import blocks
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._validation import check_table
-from extranets.model_file import storable
+from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Bounds, Value
 from extranets.uncertainty.components import Array, Components
@@ -58,6 +60,10 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     null_members : {"redraw", "drop"}, default="redraw"
         What to do with a mask that empties a hidden layer. Dropped members are counted in ``n_null_``.
     {held_out}
+    noise_model : {"auto", "constant", "networks"}, default="auto"
+        ``"networks"``: the noise depends on x; small networks are fitted to the logarithms of squared errors on held-out rows.
+        ``"constant"``: it is the same everywhere. ``"auto"``: networks for the intervals ``"calibrated"`` and ``"cv+"`` if at
+        least 100 rows are held out and the networks do not predict a variance themselves.
     interval : {"calibrated", "paper", "total", "cv+"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
         a * spread + b * noise with a, b >= 0 fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
@@ -93,6 +99,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     _: KW_ONLY
     loss: Literal["squared_error", "gaussian_nll"] = "squared_error"
     null_members: Literal["redraw", "drop"] = "redraw"
+    noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
     warm_start: bool = False
 
@@ -109,15 +116,26 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "keep_prob": [Interval(Real, 0, 1, closed="right")],
         "loss": [LOSS],
         "null_members": [StrOptions({"redraw", "drop"})],
+        "noise_model": [StrOptions({"auto", "constant", "networks"})],
         "interval": [StrOptions(set(constructions))],
         "warm_start": ["boolean"],
     }
-    _learned_types: ClassVar[dict[str, Any]] = {**TRAINED_TYPES, "n_null_": int, "_cv_plus": CvPlus | None}
+    _learned_types: ClassVar[dict[str, Any]] = {
+        **TRAINED_TYPES,
+        "n_null_": int,
+        "_cv_plus": CvPlus | None,
+        "_noise_model": NoiseModel | None,
+    }
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.interval == "cv+" and self.noise != "cv":
             raise ValueError("interval='cv+' needs the folds of noise='cv'.")
+        if self.noise_model == "networks" and (self.noise == "train" or self.loss == "gaussian_nll"):
+            raise ValueError(
+                "noise_model='networks' needs errors on rows that were not trained on (noise='cv' or 'holdout') and networks "
+                "that do not predict a variance themselves (loss='squared_error')."
+            )
 
     def _sampling(self) -> tuple[Any, ...]:
         return (self.keep_prob, self.null_members)
@@ -131,14 +149,55 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         learned = super()._learned(fitted, extra, sample, plan)
         learned["n_null_"] = fitted.n_null
+        learned["_learns_noise"] |= learned["_noise_model"] is not None
         learned["_cv_plus"] = None
         if self.interval == "cv+" and plan is not None:
             ensembles = plan.ensembles(fitted.ensemble, extra)
             learned["_cv_plus"] = CvPlus.of(ensembles, plan, sample, lambda e: self._moments_of(e, fitted.recipe))
         return learned
 
+    def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
+        rows = None if plan is None else plan.held_rows()
+        if plan is None or rows is None or not self._models_noise(len(rows)):
+            return {**super()._noise_of(fitted, extra, sample, plan), "_noise_model": None}
+        held = plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
+        threads = thread_count(self.n_jobs)
+        model, variance = NoiseModel.fit(held, sample.X[rows], fitted.recipe.seed, threads)
+        return {
+            **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
+            "_noise_model": model,
+        }
+
+    def _models_noise(self, n_held_out: int) -> bool:
+        if self.noise_model == "auto":
+            wanted = self.interval in ("calibrated", "cv+") and self.loss == "squared_error"
+            return wanted and n_held_out >= FEWEST_ROWS
+        return self.noise_model == "networks"
+
+    def _moments(self) -> Moments:
+        moments = super()._moments()
+        return (
+            moments if self._noise_model is None else WithNoise(moments, self._noise_model, thread_count(self.n_jobs))
+        )
+
+    def _mean_moments(self) -> Moments:
+        return super()._moments()
+
+    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
+        mean, spread, noise = super()._graph_moments(x)
+        return mean, spread, noise if self._noise_model is None else self._noise_model.graph(x)
+
+    def _predicts_noise(self) -> bool:
+        return super()._predicts_noise() or self._noise_model is not None
+
     def _check_learned(self) -> None:
         super()._check_learned()
+        if self._noise_model is not None:
+            shape, own = self._fitted.recipe.architecture, self._noise_model.ensemble.members.architecture
+            require(
+                (own.n_inputs, own.n_outputs) == (self.n_features_in_, shape.n_outputs) and not shape.learns_noise,
+                "the networks of the noise do not fit the others",
+            )
         if self._cv_plus is not None:
             self._cv_plus.check_architecture(self._fitted.recipe.architecture)
 

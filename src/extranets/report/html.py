@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from extranets import _atomic
 from extranets.plots import Display
 from extranets.plots.drawing import percent, share_range, short
 from extranets.plots.extra import require
@@ -15,7 +16,6 @@ from extranets.report.plain import as_json, plain
 from extranets.report.runs import RunSummary
 from extranets.report.summary import Summary
 from extranets.report.svg import svg
-from extranets.studies._files import write as write_whole
 
 PAGE = Path(__file__).parent / "page"
 
@@ -40,14 +40,14 @@ def write(
         HTML file, overwritten if it exists.
     json_path : path-like, optional
     """
-    files = {Path(path): lambda: render(summary)}
-    if json_path is not None:
-        files[Path(json_path)] = lambda: as_json(summary)
-    for file in files:
+    files = [Path(path)] if json_path is None else [Path(path), Path(json_path)]
+    if len(set(files)) < len(files):
+        raise ValueError(f"The page and its figures cannot both go into {files[0]}; give the page a name with .html.")
+    for file in files:  # before anything is drawn
         if not file.parent.is_dir():
             raise FileNotFoundError(f"{file} cannot be written: the folder {file.parent} does not exist.")
-    for file, text in files.items():
-        write_whole(file, text())
+    for file, make in zip(files, (render, as_json), strict=False):
+        _atomic.write(file, [make(summary).encode("utf-8")])
 
 
 def render(summary: Summary | RunSummary) -> str:

@@ -1,0 +1,36 @@
+"""Estimators of this library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.contest.forecast import LEVELS, Array, Forecast
+from benchmarks.machine import THREADS
+from extranets import ExtraNetsRegressor
+
+REFERENCE = "extranets default"  # the method that all others are compared with
+
+# A line for every setting of ours that takes part; called without arguments.
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    REFERENCE: ExtraNetsRegressor,
+}
+
+
+class Nets:
+    """Any regressor with ``predict(X, return_std=True)`` and ``predict_interval``."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Array, y: Array) -> Nets:
+        self.estimator.fit(X, y)
+        return self
+
+    def forecast(self, X: Array) -> Forecast:
+        mean, std = self.estimator.predict(X, return_std=True)
+        return Forecast(mean, self.estimator.predict_interval(X, LEVELS), std)
+
+
+def nets(make: Callable[[], Any], seed: int) -> Nets:
+    return Nets(make().set_params(random_state=seed, n_jobs=THREADS))

@@ -1,0 +1,27 @@
+"""Deep networks for tables, from pytabkit. They predict no intervals."""
+
+from __future__ import annotations
+
+import logging
+
+from benchmarks.contest.scikit import Points
+from benchmarks.machine import THREADS
+
+
+def _silence() -> None:
+    """Otherwise each fit prints lines about devices and advertisements between ours."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+
+
+def real_mlp(seed: int) -> Points:
+    from pytabkit import RealMLP_TD_Regressor
+
+    _silence()
+    return Points(RealMLP_TD_Regressor(device="cpu", n_threads=THREADS, random_state=seed))
+
+
+def tab_m(seed: int) -> Points:
+    from pytabkit import TabM_D_Regressor
+
+    _silence()
+    return Points(TabM_D_Regressor(device="cpu", n_threads=THREADS, random_state=seed))

@@ -1,0 +1,138 @@
+"""Noise that depends on x: small networks that predict the logarithm of the squared error on held-out rows.
+
+The mean is trained by squared error and stays as it is; only its errors, on rows that the networks did not see, are modelled. A
+logarithm is robust (one large error does not rule the fit) and keeps variances positive. What the networks find is shrunk by
+the slope that it deserves on rows that they in turn did not see: where noise does not depend on x, it becomes constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets import engine
+from extranets._random import Purpose, generator
+from extranets.estimators._held_out import Moments, Plan, Sample, cross_validation
+from extranets.estimators._onnx import network_moments
+from extranets.model_file import require, storable
+from extranets.networks import Architecture, Ensemble, draw_members
+from extranets.onnx_graph import Value
+from extranets.uncertainty.components import Array, HeldOut
+
+FEWEST_ROWS = 100  # held-out rows that say something about where errors are large
+N_NETWORKS, N_FOLDS = 20, 5
+HIDDEN, KEEP_PROB = (50,), 0.8
+BATCH, STEPS, EPOCHS = 32, 1500, (3, 40)  # fewest and most epochs; between them, so many mini-batches
+OFFSET = 0.01  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
+TINY = float(np.finfo(np.float64).tiny)  # a constant output has no errors
+MOST_LOG = 50.0  # of a variance beside the average one: far outside of the training rows the networks go on straight
+
+
+@storable("NoiseModel")
+@dataclass(frozen=True)
+class NoiseModel:
+    """log(variance) = intercept + slope * (mean prediction of the networks). Everything is standardised.
+
+    Shapes: intercept, slope ``(n_outputs,)``.
+    """
+
+    ensemble: Ensemble
+    intercept: Array
+    slope: Array
+
+    @classmethod
+    def fit(cls, held: HeldOut, X: npt.NDArray[np.float32], seed: int, n_threads: int) -> tuple[NoiseModel, Array]:
+        """The model, and the variance that it gives the held-out rows when it has not seen them.
+
+        Shape: X ``(n, k)``, the rows of ``held`` -> ``(n, n_outputs)``.
+        """
+        squares = held.residual**2
+        logs = np.log(np.maximum(squares + OFFSET * _average(squares, held.weight), TINY))
+        centre = _average(logs, held.weight)
+        scale = np.sqrt(_average((logs - centre) ** 2, held.weight))
+        y = (logs - centre) / np.where(scale > 0, scale, 1.0)
+        sample = Sample(X, y.astype(np.float32), held.weight)
+        seed = int(generator(seed, Purpose.ROWS, part=1).integers(2**63))  # streams of its own
+        final, unseen = _train(sample, cross_validation(len(X), N_FOLDS, N_NETWORKS, seed), seed, n_threads)
+        slope = _slope(unseen, y, held.weight) * scale
+        shape = np.exp(slope * unseen)
+        intercept = np.log(np.maximum(_average(squares / shape, held.weight), TINY))
+        return cls(final, intercept, slope), np.exp(intercept) * shape
+
+    def __call__(self, X: npt.NDArray[np.float32], n_threads: int) -> Array:
+        """Variance of the noise. Shape: ``(n, k)`` -> ``(n, n_outputs)``."""
+        log = self.slope * engine.Moments(self.ensemble, n_threads=n_threads)(X)[0]
+        return np.exp(self.intercept + np.clip(log, -MOST_LOG, MOST_LOG))
+
+    def graph(self, x: Value) -> Value:
+        """The same as a part of a graph."""
+        log = network_moments(x, self.ensemble)[0] * self.slope
+        return (log.apply("Clip", -MOST_LOG, MOST_LOG) + self.intercept).apply("Exp")
+
+    def _check_stored(self) -> None:
+        architecture = self.ensemble.members.architecture
+        require(not architecture.learns_noise, "the networks of the noise predict a variance themselves")
+        for name in ("intercept", "slope"):
+            values = getattr(self, name)
+            require(values.shape == (architecture.n_outputs,), f"{name} does not fit the networks")
+            require((np.abs(values) < 1e3).all(), f"{name} is too large or not finite")
+
+
+@dataclass(frozen=True)
+class WithNoise:
+    """Moments of an ensemble, with the noise from a model of its own."""
+
+    moments: Moments
+    noise: NoiseModel
+    n_threads: int
+
+    @property
+    def n_members(self) -> int:
+        return self.moments.n_members
+
+    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
+        mean, spread, _ = self.moments(X)
+        return mean, spread, self.noise(X, self.n_threads)
+
+
+def _train(sample: Sample, plan: Plan, seed: int, n_threads: int) -> tuple[Ensemble, Array]:
+    """Networks that saw all rows, and predictions of every row by networks that did not see it."""
+    n_rows, n_outputs = sample.y.shape
+    architecture = Architecture(sample.X.shape[1], HIDDEN, n_outputs, n_outputs)
+    ids = np.concatenate([np.arange(N_NETWORKS, dtype=np.uint32), plan.extra_ids()])
+    members = draw_members(architecture, KEEP_PROB, seed, ids)
+    epochs = int(np.clip(STEPS // -(-n_rows // BATCH), *EPOCHS))
+    options = engine.Options(
+        n_epochs=epochs, batch_size=BATCH, learning_rate=0.005, schedule="linear", weight_decay=0.3, collapse_r2=-np.inf
+    )
+    trained = engine.train(
+        members,
+        sample.X,
+        sample.y,
+        options,
+        seed,
+        sample_weight=sample.weight_or_none,
+        counts=plan.counts(),
+        count_rows=plan.fold_of_member(ids),
+        n_threads=n_threads,
+    ).ensemble
+    final = Ensemble(trained[:N_NETWORKS].members, trained[:N_NETWORKS].parameters.copy())
+    errors = plan.errors(
+        final, trained[N_NETWORKS:], sample, lambda ensemble: engine.Moments(ensemble, n_threads=n_threads)
+    )
+    unseen = np.empty((n_rows, n_outputs))
+    rows = plan.held_rows()
+    unseen[rows] = errors.residual + sample.y[rows]
+    return final, unseen
+
+
+def _slope(predicted: Array, observed: Array, weight: Array) -> Array:
+    """Of a line through the origin, between 0 and 1. Shape: ``(n, n_outputs)`` each -> ``(n_outputs,)``."""
+    square = _average(predicted**2, weight)
+    return np.clip(_average(predicted * observed, weight) / np.where(square > 0, square, 1.0), 0.0, 1.0)
+
+
+def _average(values: Array, weight: Array) -> Array:
+    return np.average(values, axis=0, weights=weight)

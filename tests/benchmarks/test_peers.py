@@ -1,0 +1,282 @@
+"""The comparison with other libraries: its wrappers on simulated data, its file of records, its arithmetic."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks import accuracy
+from benchmarks.contest import forecast, records, summary
+from benchmarks.contest.methods import METHODS, Method
+from benchmarks.contest.ours import REFERENCE, nets
+from benchmarks.contest.records import Split, Task
+from benchmarks.contest.show import sections, show
+from benchmarks.contest.summary import Figure, Results
+from extranets import ExtraNetsRegressor
+from extranets.data import linear_process
+
+POINT_METHODS = ("ExtraTrees", "HistGradientBoosting", "MLP", "CatBoost", "RealMLP", "TabM")
+ROW_SCORES = ("coverage", "width", "interval_score", "fifth_rows", "fifth_covered", "fifth_width")
+QUICK = {
+    REFERENCE: Method(("extranets",), partial(nets, partial(ExtraNetsRegressor, 5, max_iter=20))),
+    "HistGradientBoosting": METHODS["HistGradientBoosting"],
+}
+
+
+def simulated(dataset: str, split: int) -> Split:
+    return Split(*linear_process(260, random_state=split).split(200))
+
+
+def tasks(n_splits: int = 2, methods=QUICK) -> list[Task]:
+    return [Task("boston", split, method) for split in range(n_splits) for method in methods]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Two OpenMP threads wait for each other, for seconds if other tests have the cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "THREADS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "records.jsonl"
+    assert records.run(tasks(), QUICK, simulated, path, tell=lambda line: None) == []
+    return path
+
+
+# -- methods -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "TabM"])  # TabM takes minutes
+def test_every_installed_method_predicts_better_than_the_mean(name):
+    method = METHODS[name]
+    if method.missing:
+        pytest.skip(f"{', '.join(method.missing)} not installed")
+    data = simulated("", 0)
+    record = records.measure(Task("simulated", 0, name), method, data)
+    assert 0 < record["rmse"] < 0.5 * data.y_test.std()
+    assert record["fit_seconds"] > 0 and set(record["versions"]) == set(method.packages)
+    for level in ("90", "95"):
+        known = [record[f"{score}_{level}"] is not None for score in ROW_SCORES]
+        assert known == [name not in POINT_METHODS] * len(known)
+    has_distribution = name not in POINT_METHODS and "MAPIE" not in name
+    assert (record["crps"] is not None) == has_distribution
+    assert (record["log_likelihood"] is not None) == (has_distribution and name != "quantile-forest")
+
+
+@pytest.mark.parametrize("name", ["CatBoost with uncertainty", "NGBoost"])
+def test_the_deviation_is_no_variance(name):
+    """Pure noise with standard deviation 10, where a variance taken for a deviation, or the reverse, is off by a factor of 10 or 3."""
+    method = METHODS[name]
+    if method.missing:
+        pytest.skip(f"{', '.join(method.missing)} not installed")
+    rng = np.random.default_rng(0)
+    model = method.make(0)
+    model.fit(rng.normal(size=(3000, 2)), 10 * rng.normal(size=3000))
+    std = model.forecast(rng.normal(size=(200, 2))).std
+    assert 6 < np.median(std) < 13
+
+
+def test_a_missing_package_is_skipped_and_said():
+    lines: list[str] = []
+    methods = {**QUICK, "unheard-of": Method(("scikit-learn", "no-such-package"), METHODS["MLP"].make)}
+    assert list(records.installed(methods, lines.append)) == list(QUICK)
+    assert lines == ["skipped: unheard-of (no-such-package not installed)"]
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def test_coverage_in_fifths_by_hand():
+    """Ten intervals around zero with half widths 1 to 10, given in mixed order; the three widest miss."""
+    half = np.array([3.0, 10, 1, 7, 5, 9, 2, 8, 4, 6])
+    y = np.where(half > 7, 2 * half, 0.0)
+    rows, covered, width = forecast.by_width(y, -half, half)
+    assert (rows, covered, width) == ([2] * 5, [2, 2, 2, 1, 0], [3.0, 7.0, 11.0, 15.0, 19.0])
+
+
+def test_the_score_of_quantiles_is_twice_their_mean_pinball_loss():
+    y, levels = np.array([0.3, -1.0]), (np.arange(100) + 0.5) / 100
+    quantiles = np.sort(np.random.default_rng(0).normal(size=(100, 2)), axis=0)
+    error = y - quantiles
+    pinball = np.maximum(levels[:, None] * error, (levels[:, None] - 1) * error)
+    found = forecast.scores(y, forecast.Forecast(np.zeros(2), sample=quantiles))
+    assert found["crps"] == pytest.approx(2 * pinball.mean()) and found["log_likelihood"] is None
+
+
+def test_normal_intervals_have_the_levels_they_are_named_after():
+    found = forecast.normal_forecast(np.array([1.0]), np.array([2.0]))
+    assert found.bounds[0, :, 0] == pytest.approx([1 - 2 * 1.6448536, 1 + 2 * 1.6448536])
+    assert found.bounds[0, :, 1] == pytest.approx([1 - 2 * 1.9599640, 1 + 2 * 1.9599640])
+
+
+# -- the file ----------------------------------------------------------------------------------------------------------
+
+
+def test_records_have_every_score(run_file):
+    found = records.read(run_file)
+    assert [records.task_of(record) for record in found] == tasks()
+    for record in found:
+        assert record["rmse"] > 0 and (record["n_train"], record["n_test"]) == (200, 60)
+        for level in ("90", "95"):
+            assert {f"{score}_{level}" for score in ROW_SCORES} <= set(record)
+    ours = found[0]
+    assert ours["coverage_90"] == sum(ours["fifth_covered_90"]) / sum(ours["fifth_rows_90"])
+    assert ours["interval_score_90"] > ours["width_90"] > 0
+
+
+def test_what_is_there_is_not_done_again(run_file, tmp_path):
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(run_file.read_text().splitlines(keepends=True)[:3]))
+    before, lines = path.read_text(), []
+    records.run(tasks(3), QUICK, simulated, path, tell=lines.append)
+    assert lines[0] == "3 fits to do" and len(lines) == 4
+    assert path.read_text().startswith(before)
+    assert [records.task_of(record) for record in records.read(path)] == tasks(3)
+
+
+def test_a_failure_is_said_leaves_no_record_and_does_not_stop_the_run(tmp_path):
+    def broken(seed: int):
+        raise ValueError("no such luck")
+
+    methods = {"broken": Method(("scikit-learn",), broken), **QUICK}
+    path, lines = tmp_path / "records.jsonl", []
+    failed = records.run(tasks(1, methods), methods, simulated, path, tell=lines.append)
+    assert failed == [Task("boston", 0, "broken")] and "FAILED, ValueError: no such luck" in lines[1]
+    assert [record["method"] for record in records.read(path)] == list(QUICK)
+
+
+def test_files_are_merged_and_the_later_record_counts(tmp_path):
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    records.append(first, {"dataset": "d", "split": 0, "method": "m", "rmse": 1.0})
+    records.append(first, {"dataset": "d", "split": 1, "method": "m", "rmse": 2.0})
+    records.append(second, {"dataset": "d", "split": 0, "method": "m", "rmse": 3.0})
+    assert [record["rmse"] for record in records.read(first, second)] == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("line", ['{"dataset": "d", "spl', '{"dataset": "d"}', "3"])
+def test_a_damaged_line_is_named(tmp_path, line):
+    path = tmp_path / "records.jsonl"
+    records.append(path, {"dataset": "d", "split": 0, "method": "m"})
+    path.write_text(path.read_text() + line)
+    with pytest.raises(ValueError, match=r"records\.jsonl, line 2 is no record"):
+        records.read(path)
+
+
+def test_splits_are_those_of_the_study():
+    found = records.uci_tasks(["protein", "year"], ["a", "b"], None)
+    assert len(found) == 2 * (5 + 1) and found[:3] == [("protein", 0, "a"), ("protein", 0, "b"), ("protein", 1, "a")]
+    assert records.uci_tasks(["protein", "year"], ["a"], 2) == [
+        ("protein", 0, "a"),
+        ("protein", 1, "a"),
+        ("year", 0, "a"),
+    ]
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+def made_up(table: dict[str, dict[str, list[float]]], score: str = "rmse") -> Results:
+    """Results from scores by method, data set and split."""
+    return Results(
+        {"dataset": dataset, "split": split, "method": method, score: value}
+        for method, sets in table.items()
+        for dataset, values in sets.items()
+        for split, value in enumerate(values)
+    )
+
+
+def test_paired_differences_by_hand():
+    """Leads 2, 0, -1, 3 on the four splits that both have: mean 1, variance 10/3, standard error sqrt(10/12)."""
+    results = made_up({"ours": {"d": [1.0, 2.0, 5.0, 1.0]}, "peer": {"d": [3.0, 2.0, 4.0, 4.0, 99.0]}})
+    found = summary.paired(results, "d", "peer", "ours", "rmse")
+    assert found.lead == pytest.approx((1.0, np.sqrt(10 / 12)))
+    assert (found.wins, found.ties, found.losses) == (2, 1, 1)
+
+
+def test_more_likelihood_is_better():
+    results = made_up({"ours": {"d": [-1.0, -1.0]}, "peer": {"d": [-2.0, -3.0]}}, "log_likelihood")
+    found = summary.paired(results, "d", "peer", "ours", "log_likelihood")
+    assert found.lead.value == 1.5 and (found.wins, found.losses) == (2, 0)
+    ranks = summary.average_ranks(results, "log_likelihood")
+    assert ranks.average == {"ours": (1.0, None), "peer": (2.0, None)}
+
+
+def test_average_ranks_share_ties_and_leave_out_incomplete_methods():
+    """On d the means are 1, 1, 3 (ranks 1.5, 1.5, 3); on e 2, 1, 3 (ranks 2, 1, 3). The fourth method has no e."""
+    table = {
+        "a": {"d": [1.0], "e": [2.0]},
+        "b": {"d": [1.0], "e": [1.0]},
+        "c": {"d": [3.0], "e": [3.0]},
+        "part": {"d": [0.0]},
+    }
+    ranks = summary.average_ranks(made_up(table), "rmse")
+    assert ranks.average == {"a": Figure(1.75, 0.25), "b": Figure(1.25, 0.25), "c": Figure(3.0, 0.0)}
+
+
+def test_ranks_use_only_the_splits_that_all_have():
+    """Over its own splits b would be first; on the one split that both have it is second."""
+    ranks = summary.average_ranks(made_up({"a": {"d": [2.0]}, "b": {"d": [3.0, 0.0]}}), "rmse")
+    assert ranks.average["a"].value == 1.0 and ranks.n_splits == {"d": 1}
+
+
+def test_coverage_by_width_counts_rows_over_splits_and_then_data_sets_alike():
+    def record(dataset, split, rows, covered, width):
+        names = {"rows": [rows] * 5, "covered": [covered] * 5, "width": [1.0, 1, 1, 1, width]}
+        return {"dataset": dataset, "split": split, "method": "m", "coverage_90": 0.0} | {
+            f"fifth_{name}_90": values for name, values in names.items()
+        }
+
+    results = Results([record("d", 0, 10, 10, 2.0), record("d", 1, 30, 20, 4.0), record("e", 0, 4, 1, 5.0)])
+    found = summary.by_width(results, "m", 0.9)
+    assert found.coverage == pytest.approx([(30 / 40 + 1 / 4) / 2] * 5)
+    assert found.widening == pytest.approx((3 + 5) / 2) and found.n_datasets == 2
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def test_tables_leave_out_methods_without_the_score(run_file):
+    found = {
+        section.title.partition(":")[0]: section.rows
+        for section in sections(Results(records.read(run_file)), REFERENCE)
+    }
+    assert [row["method"] for row in found["RMSE"]] == list(QUICK)
+    assert [row["method"] for row in found["CRPS"]] == [REFERENCE]
+    assert [row["method"] for row in found["RMSE (less is better)"]] == ["HistGradientBoosting"]
+
+
+def test_a_table_of_a_file_in_markdown(run_file, capsys):
+    accuracy.main(["table", str(run_file), "--markdown", "--dataset", "boston", "--splits", "2"])
+    printed = capsys.readouterr().out
+    for title in (
+        "RMSE",
+        "CRPS",
+        "Coverage, 90%",
+        "Interval score, 95%",
+        "Seconds to fit",
+        "Average ranks",
+        "Coverage at 95%",
+    ):
+        assert f"\n### {title}" in printed
+    values = [json.loads(line)["rmse"] for line in run_file.read_text().splitlines()][::2]
+    row = next(line for line in printed.splitlines() if line.startswith(f"| {REFERENCE}"))
+    assert float(row.split("|")[2].split("±")[0]) == pytest.approx(np.mean(values), rel=0.05)
+
+
+def test_tables_on_a_terminal(run_file):
+    with (console := Console(width=200)).capture() as captured:
+        show(Results(records.read(run_file)), REFERENCE, markdown=False, console=console)
+    assert "HistGradientBoosting" in captured.get() and "narrowest" in captured.get()
+
+
+def test_a_file_that_is_not_there_is_refused(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        accuracy.main(["table", str(tmp_path / "none.jsonl")])
+    assert "there is no file" in capsys.readouterr().err

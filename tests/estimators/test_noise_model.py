@@ -1,0 +1,125 @@
+"""Noise that depends on x."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import extranets
+from extranets import ExtraNetsRegressor, metrics
+from extranets.estimators._noise_model import NoiseModel
+from extranets.uncertainty.components import HeldOut
+
+
+def rows(n, seed):
+    """A smooth mean, and noise whose sd goes from 0.1 to 0.9 with the second column."""
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, size=(n, 3))
+    sd = 0.5 + 0.4 * X[:, 1]
+    return X, X[:, 0] + sd * random.normal(size=n), sd
+
+
+def quick(**changes):
+    return ExtraNetsRegressor(**{"n_estimators": 8, "max_iter": 40, "random_state": 0, "alpha": 0.1, **changes})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, _ = rows(1500, 0)
+    return quick().fit(X, y)
+
+
+def test_the_noise_follows_x(fitted):
+    """The true sd has a range of 0.8; the predicted one must have most of it, and lie near the truth on average."""
+    X, _, sd = rows(2000, 1)
+    predicted = np.sqrt(fitted.predict_components(X).aleatoric)
+    assert np.corrcoef(predicted, sd)[0, 1] > 0.9
+    assert np.mean(np.abs(predicted - sd)) < 0.1
+    assert np.ptp(predicted) > 0.5
+
+
+def test_coverage_is_more_even_and_intervals_are_better_than_with_constant_noise(fitted):
+    """Coverage in fifths of 800 rows by the true sd. Four standard errors of a share of 0.9 are 0.042."""
+    X, y, sd = rows(4000, 2)
+    constant = quick(noise_model="constant").fit(*rows(1500, 0)[:2])
+    np.testing.assert_array_equal(constant.predict(X), fitted.predict(X))  # the mean does not change
+    off, score = {}, {}
+    for name, model in (("adaptive", fitted), ("constant", constant)):
+        lower, upper = model.predict_interval(X, 0.9).T
+        inside = ((lower <= y) & (y <= upper))[np.argsort(sd)].reshape(5, 800).mean(axis=1)
+        off[name], score[name] = np.abs(inside - 0.9).max(), metrics.interval_score(y, lower, upper, 0.9)
+    assert off["adaptive"] < off["constant"] - 0.042
+    assert score["adaptive"] < 0.95 * score["constant"]
+
+
+def test_where_noise_is_constant_the_model_shrinks_to_it():
+    random = np.random.default_rng(3)
+    X = random.uniform(-1, 1, size=(1000, 3))
+    held = HeldOut(random.normal(size=(1000, 1)), np.zeros((1000, 1)), np.ones((1000, 1)), np.ones(1000), 10)
+    model, unseen = NoiseModel.fit(held, X.astype(np.float32), 0, 1)
+    # The slope's standard error is about one over the root of the rows in units of its noise; it is cut at zero.
+    assert np.std(np.log(unseen)) < 0.25
+    assert np.mean(held.residual**2 / unseen) == pytest.approx(1.0)
+    np.testing.assert_allclose(model(X.astype(np.float32), 1), unseen, rtol=0.5)
+
+
+def test_what_was_seen_is_not_judged_by_itself():
+    """Far more columns than rows can support: predictions of seen rows would explain noise; those of unseen rows do not."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(150, 60)).astype(np.float32)
+    held = HeldOut(random.normal(size=(150, 1)), np.zeros((150, 1)), np.ones((150, 1)), np.ones(150), 10)
+    _, unseen = NoiseModel.fit(held, X, 0, 1)
+    logs = np.log(held.residual**2 + 0.01)
+    assert abs(np.corrcoef(np.log(unseen[:, 0]), logs[:, 0])[0, 1]) < 0.35
+
+
+def test_weights_count():
+    """Rows of weight zero but for rounding have no say."""
+    random = np.random.default_rng(5)
+    X = random.uniform(-1, 1, size=(800, 2)).astype(np.float32)
+    residual = random.normal(size=(800, 1))
+    weight = np.ones(800)
+    residual[::2] *= 10
+    weight[::2] = 1e-6
+    _, unseen = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((800, 1)), weight, 10), X, 0, 1)
+    assert np.average(unseen[:, 0], weights=weight) == pytest.approx(1.0, rel=0.3)
+
+
+def test_auto_needs_rows_and_squared_error_and_an_interval_that_uses_it():
+    X, y, _ = rows(99, 0)
+    assert quick().fit(X, y).noise_variance_ is not None
+    X, y, _ = rows(150, 0)
+    assert quick().fit(X, y).noise_variance_ is None
+    assert quick(interval="paper").fit(X, y).noise_variance_ is not None
+    assert quick(noise="holdout").fit(X, y).noise_variance_ is not None  # 30 rows are held out
+    assert quick(loss="gaussian_nll").fit(X, y)._noise_model is None
+    assert quick(noise_model="networks", interval="total").fit(X, y).noise_variance_ is None
+
+
+@pytest.mark.parametrize("changes", [{"noise": "train", "interval": "paper"}, {"loss": "gaussian_nll"}])
+def test_networks_are_refused_where_they_cannot_be(changes):
+    X, y, _ = rows(150, 0)
+    with pytest.raises(ValueError, match="noise_model='networks' needs errors"):
+        quick(noise_model="networks", **changes).fit(X, y)
+
+
+def test_several_outputs_of_which_one_is_constant():
+    X, y, sd = rows(600, 0)
+    Y = np.stack([y, -y * 5, np.ones(600)], axis=1)
+    parts = quick().fit(X, Y).predict_components(X)
+    assert (parts.aleatoric[:, 2] == 0).all() and np.isfinite(parts.aleatoric).all()
+    assert np.corrcoef(parts.aleatoric[:, 1], sd)[0, 1] > 0.5
+
+
+def test_threads_do_not_matter_and_files_keep_it(fitted, tmp_path):
+    X = rows(300, 6)[0]
+    for n_jobs in (1, 2):
+        again = quick(n_jobs=n_jobs).fit(*rows(1500, 0)[:2])
+        np.testing.assert_array_equal(again.predict_interval(X), fitted.predict_interval(X))
+    fitted.save(tmp_path / "m.xnet")
+    np.testing.assert_array_equal(extranets.load(tmp_path / "m.xnet").predict_interval(X), fitted.predict_interval(X))
+
+
+def test_far_away_rows_have_finite_noise(fitted):
+    far = fitted.predict_components(np.full((3, 3), 1e6))
+    assert np.isfinite(far.aleatoric).all() and (far.aleatoric > 0).all()
