@@ -6,8 +6,10 @@
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
 
-"peers" adds a record for every fit to a file (--out) and skips what is there, so that it can be stopped and started again. Its
-methods and their settings are described in benchmarks/contest. The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
+"peers" adds a record for every fit to a file (--out) and skips what is there, so that it can be stopped and started again. It
+cannot know that a method has changed meanwhile: delete its lines. Methods and settings are described in benchmarks/contest.
+
+The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -199,10 +201,14 @@ def show_intervals(console: Console, data_dir: str | None, n_splits: int | None)
     console.print(table)
 
 
+def chosen_methods(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
+    return [name for name in options.method or known if name not in options.without]
+
+
 def run_peers(options: argparse.Namespace, console: Console) -> None:
     """Messages go to standard error, so that the tables alone can be kept."""
     tell = partial(print, file=sys.stderr, flush=True)
-    methods = records.installed({name: METHODS[name] for name in options.method or METHODS}, tell)
+    methods = records.installed({name: METHODS[name] for name in chosen_methods(options, METHODS)}, tell)
     tasks = records.uci_tasks(options.dataset or SETS, methods, options.splits)
     load = partial(records.uci_split, data_dir=options.data_dir)
     failed = records.run(tasks, methods, load, options.out, options.jobs, tell)
@@ -214,7 +220,7 @@ def run_peers(options: argparse.Namespace, console: Console) -> None:
 def show_records(files: list[Path], options: argparse.Namespace, console: Console) -> None:
     found = records.read(*files)
     known = dict.fromkeys([*METHODS, *(record["method"] for record in found)])
-    tasks = records.uci_tasks(options.dataset or uci.DATASETS, options.method or known, options.splits)
+    tasks = records.uci_tasks(options.dataset or uci.DATASETS, chosen_methods(options, known), options.splits)
     show(Results(records.chosen(found, tasks)), REFERENCE, options.markdown, console)
 
 
@@ -232,6 +238,7 @@ def parser() -> argparse.ArgumentParser:
     for command in (peers, table):
         command.add_argument("--dataset", action="append", choices=uci.DATASETS, help="only this one (may be repeated)")
         command.add_argument("--method", action="append", choices=METHODS, help="only this one (may be repeated)")
+        command.add_argument("--without", action="append", choices=METHODS, default=[], help="leave this method out")
         command.add_argument("--markdown", action="store_true", help="print the tables for a document")
     peers.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
     peers.add_argument("--out", type=Path, default=Path("peers.jsonl"), help="file of records (default: peers.jsonl)")

@@ -21,23 +21,37 @@ from rich.table import Table
 
 from extranets.data import simulated_rents
 
-COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
+# The process writes down its own peak: what the system counts for a child begins with the memory of its parent.
+COMMAND = [
+    sys.executable,
+    "-c",
+    """
+import os
+from extranets.cli import main
+try:
+    main()
+finally:
+    with open("/proc/self/status") as status, open(os.environ["PEAK_FILE"], "w") as file:
+        file.write(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+""",
+]
 
 
 def run(*arguments: object, feed: Any = None) -> tuple[float, float]:
     """Seconds and the peak of memory, in MB, of one command in a process of its own."""
-    begin = time.perf_counter()
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    if feed:
-        threading.Thread(target=feed, args=(process.stdin,), daemon=True).start()
-    _, status, usage = os.wait4(process.pid, 0)
-    if os.waitstatus_to_exitcode(status) != 0:
-        raise RuntimeError(f"extranets {' '.join(map(str, arguments))} failed")
-    return time.perf_counter() - begin, usage.ru_maxrss / 1e3
+    with tempfile.NamedTemporaryFile() as peak:
+        begin = time.perf_counter()
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PEAK_FILE": peak.name},
+        )
+        if feed:
+            threading.Thread(target=feed, args=(process.stdin,), daemon=True).start()
+        if process.wait() != 0:
+            raise RuntimeError(f"extranets {' '.join(map(str, arguments))} failed")
+        return time.perf_counter() - begin, float(peak.read()) / 1e3
 
 
 class Stream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from benchmarks.contest.forecast import Array, Forecast, normal_forecast
 from benchmarks.machine import THREADS
@@ -42,12 +43,14 @@ class UncertainCatBoost:
 
 
 class NGBoost:
-    """Normal predictions, the default distribution of NGBoost."""
+    """Normal predictions, the default distribution of NGBoost. Its default trees get the seed, which it does not pass on to them."""
 
     def __init__(self, seed: int) -> None:
         from ngboost import NGBRegressor
+        from ngboost.learners import default_tree_learner
 
-        self.regressor = NGBRegressor(random_state=seed, verbose=False)
+        trees = clone(default_tree_learner).set_params(random_state=seed)
+        self.regressor = NGBRegressor(Base=trees, random_state=seed, verbose=False)
 
     def fit(self, X: Array, y: Array) -> NGBoost:
         self.regressor.fit(X, y)

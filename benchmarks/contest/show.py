@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -47,15 +47,25 @@ def sections(results: Results, reference: str) -> Iterator[Section]:
 
 def score_rows(results: Results, score: str) -> Rows:
     """A row for each method that has the score."""
-    return _rows(results, lambda dataset, method: mean_figure(results.values(dataset, method, score).values()))
+    rows = []
+    for method in results.methods:
+        values = {dataset: results.values(dataset, method, score).values() for dataset in results.datasets}
+        if any(values.values()):
+            rows.append({"method": method, **{dataset: mean_figure(found) for dataset, found in values.items()}})
+    return rows
 
 
 def paired_rows(results: Results, reference: str, score: str) -> Rows:
-    def cell(dataset: str, method: str) -> str | None:
-        found = None if method == reference else paired(results, dataset, method, reference, score)
-        return None if found is None else _paired_text(found)
-
-    return _rows(results, cell)
+    """The last column counts the splits of all data sets."""
+    rows = []
+    for method in results.methods:
+        leads = {dataset: paired(results, dataset, method, reference, score) for dataset in results.datasets}
+        known = {dataset: lead for dataset, lead in leads.items() if lead is not None}
+        if known and method != reference:
+            counts = (sum(column) for column in zip(*(lead[1:] for lead in known.values()), strict=True))
+            cells = {dataset: _paired_text(known[dataset]) if dataset in known else None for dataset in leads}
+            rows.append({"method": method, **cells, "all": "/".join(map(str, counts))})
+    return rows
 
 
 def rank_rows(results: Results) -> Rows:
@@ -81,19 +91,6 @@ def width_rows(results: Results, level: float) -> Rows:
             last = {"width, widest / narrowest": round(found.widening, 2), "data sets": found.n_datasets}
             rows.append({"method": method, **fifths, **last})
     return rows
-
-
-def _rows(results: Results, cell: Callable[[str, str], Any]) -> Rows:
-    """Methods down, data sets across; methods without any figure are left out."""
-    rows = [
-        {"method": method, **{dataset: cell(dataset, method) for dataset in results.datasets}}
-        for method in results.methods
-    ]
-    return [row for row in rows if any(_is_known(row[dataset]) for dataset in results.datasets)]
-
-
-def _is_known(cell: Any) -> bool:
-    return cell is not None and cell != (None, None)
 
 
 def _paired_text(found: Paired) -> str:

@@ -31,7 +31,7 @@ for command in (fit, predict, evaluate, compare, report, info, demo):
     app.command()(command)
 app.add_typer(study.app, name="study")
 
-FAILED, BAD_TABLE, BAD_MODEL, INTERRUPTED = 1, 3, 4, 130
+FAILED, INTERRUPTED = 1, 130
 
 
 def _version(wanted: bool) -> None:
@@ -70,18 +70,13 @@ def main() -> None:
 
 def exit_code(error: BaseException) -> int | None:
     """What the process ends with; None for a mistake of ours, which is shown with its traceback."""
-    from extranets.model_file import ModelFileError
     from extranets.studies.runs import RunInterrupted
-    from extranets.tables.errors import TableError
 
     if isinstance(error, KeyboardInterrupt | RunInterrupted):
         return INTERRUPTED
-    if isinstance(error, TableError):
-        return BAD_TABLE
-    if isinstance(error, ModelFileError):
-        return BAD_MODEL
-    mendable = (ValueError, OSError, ImportError, RuntimeError, ArithmeticError)
-    return FAILED if isinstance(error, mendable) else None
+    if not isinstance(error, ValueError | OSError | ImportError | RuntimeError | ArithmeticError):
+        return None
+    return int(getattr(error, "exit_code", FAILED))  # tables and model files have their own
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:

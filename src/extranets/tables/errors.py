@@ -14,6 +14,8 @@ MOST_TEXT = 60  # characters of a value in a message
 class TableError(ValueError):
     """Something in a table cannot be used. The message says where it is and what to do."""
 
+    exit_code = 3  # of the command line
+
 
 class TableWarning(UserWarning):
     """Something in a table is odd but can be used, and the message says how it is used."""

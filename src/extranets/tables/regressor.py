@@ -18,6 +18,7 @@ from extranets.model_file.typed import check_types
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableWarning
 from extranets.tables.frames import array_names, as_frame, has_names
+from extranets.tables.learning import IGNORE
 from extranets.tables.notes import Notes
 from extranets.tables.predictions import TablePredictions
 from extranets.tables.schema import Schema
@@ -136,8 +137,9 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         encoded = _encode(schema, transformer, frame, Notes(), strict=False)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         regressor = clone(self._unfitted()).fit(encoded, y, **weight)
-        if schema.dropped:
-            reasons = "; ".join(f"{name!r}: {reason}" for name, reason in schema.dropped.items())
+        unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
+        if unasked:
+            reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
             warn_user(f"Columns that are not used: {reasons}.", TableWarning)
         # Nothing failed: only now is the estimator fitted.
         self.schema_, self.transformer_, self.regressor_ = schema, transformer, regressor
