@@ -16,6 +16,7 @@ LAYERS = [
     "_random",
     "data",
     "model_file",
+    "encodings",
     "networks",
     "engine",
     "build",
@@ -36,6 +37,7 @@ LAYERS = [
 STRANGERS = {
     ("engine", "data"),
     ("networks", "data"),
+    ("encodings", "data"),
     ("uncertainty", "networks"),
     ("uncertainty", "engine"),
     ("estimators", "data"),

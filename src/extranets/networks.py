@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, uniforms
+from extranets.encodings import Encoding
 
 Floats = npt.NDArray[np.float32]
 
@@ -18,20 +19,27 @@ class Architecture:
     """The original network, before thinning.
 
     ``n_heads`` is what the network puts out: ``n_outputs`` means, and as many log-variances under the Gaussian loss.
+    ``n_inputs`` counts the columns of the table; the first layer also reads what ``encoding`` makes of them.
     """
 
     n_inputs: int
     hidden: tuple[int, ...]
     n_outputs: int
     n_heads: int
+    encoding: Encoding | None = None
 
     @property
     def learns_noise(self) -> bool:
         return self.n_heads > self.n_outputs
 
+    @property
+    def n_first(self) -> int:
+        """Inputs of the first layer: the table's columns, and what the encoding adds."""
+        return self.n_inputs + (0 if self.encoding is None else int(self.encoding.n_entries.sum()))
+
     def layer_sizes(self, widths: npt.ArrayLike) -> list[tuple[int, int]]:
         """``(inputs, outputs)`` of each layer of a member that kept ``widths`` units."""
-        sizes = [self.n_inputs, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
+        sizes = [self.n_first, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
         return list(itertools.pairwise(sizes))
 
     def n_parameters(self, widths: npt.ArrayLike) -> int:
