@@ -143,12 +143,16 @@ struct Trainer : Learner {
                                                   : 1.0 - mean_loss / mean_variance;
     }
 
+    void refresh() {
+        for (int l = 0; l < layout.n_layers; ++l) refresh_derived(layout, parameters.data, l, derived.data);
+    }
+
     void start(uint32_t attempt) {
         initialise(layout, make_stream(options.seed, task.id, Purpose::init, attempt, 0), parameters.data);
         clear(first.data, layout.size);
         clear(second.data, layout.size);
         clear(derived.data, layout.derived_size);
-        for (int l = 0; l < layout.n_layers; ++l) refresh_derived(layout, parameters.data, l, derived.data);
+        refresh();
         for (int e = 0; e < options.n_epochs; ++e) task.loss_curve[e] = float(std::nan(""));
         task.n_epochs_run = 0;
         task.validation_loss = kInfinity;
@@ -193,8 +197,10 @@ struct Trainer : Learner {
             if (validation_rows.n > 0 && !unit_variance && validate(waited)) break;
         }
         count_epochs(options.n_epochs - task.n_epochs_run);
-        if (validation_rows.n > 0 && is_finite(task.validation_loss))
+        if (validation_rows.n > 0 && is_finite(task.validation_loss)) {
             copy(best_epoch.data, layout.size, parameters.data);
+            refresh();
+        }
         task.train_loss = evaluate(train_rows);
         if (!is_finite(task.train_loss) || !moments_are_finite()) return Outcome::not_finite;
         task.train_r2 = training_r2(task.train_loss);
@@ -258,8 +264,7 @@ static double batch_gradient(const Data& data, const Options& options, const Sha
     const int n = int(data.n_rows);
     pack(trainer.layout, parameters, trainer.parameters.data);
     clear(trainer.derived.data, trainer.layout.derived_size);
-    for (int l = 0; l < trainer.layout.n_layers; ++l)
-        refresh_derived(trainer.layout, trainer.parameters.data, l, trainer.derived.data);
+    trainer.refresh();
     trainer.gather(trainer.train_rows.data, n);
     forward(trainer.batch, trainer.parameters.data, trainer.derived.data, n, NoHook{});
     const double loss = batch_loss(options.loss, trainer.batch.output, trainer.targets(), n,

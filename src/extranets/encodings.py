@@ -53,7 +53,7 @@ class PiecewiseLinear(_ByValue):
             raise ValueError(
                 f"a column has between 1 and {MOST_BINS} bins, got {int(n_edges.min()) - 1} to {n_edges.max() - 1}"
             )
-        if any((np.diff(edges) < SMALLEST_GAP).any() for edges in self.edges_of_columns()):
+        if not all((np.diff(edges) >= SMALLEST_GAP).all() for edges in self.edges_of_columns()):
             raise ValueError("the edges of a column must increase")
 
     def edges_of_columns(self) -> list[Floats]:
