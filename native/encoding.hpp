@@ -114,72 +114,95 @@ static inline void values_at_edges(const Encoding& e, const float* weights, std:
     }
 }
 
-// C[row, :] = max(0, C[row, :] + what the encoded columns give)
+// C[row, :] = max(0, C[row, :] + what the encoded columns give). Arguments by value: numbers that are stored could be theirs.
+template <int V>
+static inline void add_panel(const Places places, const float* values, const std::ptrdiff_t width, const int n_rows, float* C) {
+    const int32_t* edge = places.edge;
+    const float *below = places.below, *above = places.above;
+    for (int row = 0; row < n_rows; ++row, C += width) {
+        Vec sums[V];
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) sums[v] = load(C + v * kLanes);
+        for (int c = 0; c < places.n_columns; ++c) {
+            const float* value = values + edge[c] * width;
+            const Vec low = splat(below[c]), high = splat(above[c]);
+            EXTRANETS_UNROLL
+            for (int v = 0; v < V; ++v) {
+                const Vec line = fma(low, load(value + v * kLanes), mul(high, load(value + width + v * kLanes)));
+                sums[v] = add(sums[v], line);
+            }
+        }
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) store(C + v * kLanes, maximum(sums[v], zero()));
+        edge += places.n_columns, below += places.n_columns, above += places.n_columns;
+    }
+}
+
 static inline void add_between_edges(const Places& places, const float* values, std::ptrdiff_t width, int n_rows, float* C) {
     for_panels(int(width / kLanes), [&](std::ptrdiff_t column, auto vectors) {
-        constexpr int V = decltype(vectors)::value;
-        std::ptrdiff_t at = 0;
-        for (int row = 0; row < n_rows; ++row) {
-            float* to = C + row * width + column;
-            Vec sums[V];
-            EXTRANETS_UNROLL
-            for (int v = 0; v < V; ++v) sums[v] = load(to + v * kLanes);
-            for (int c = 0; c < places.n_columns; ++c, ++at) {
-                const float* value = values + places.edge[at] * width + column;
-                const Vec below = splat(places.below[at]), above = splat(places.above[at]);
-                EXTRANETS_UNROLL
-                for (int v = 0; v < V; ++v) {
-                    const Vec line = fma(below, load(value + v * kLanes), mul(above, load(value + width + v * kLanes)));
-                    sums[v] = add(sums[v], line);
-                }
-            }
-            EXTRANETS_UNROLL
-            for (int v = 0; v < V; ++v) store(to + v * kLanes, maximum(sums[v], zero()));
-        }
+        add_panel<decltype(vectors)::value>(places, values + column, width, n_rows, C + column);
     });
 }
 
-// Room that edge_gradients needs: the gradients at one column's edges.
-static inline int64_t edge_room(const Encoding& e) {
-    int most = 0;
-    for (int c = 0; c < e.n_columns; ++c) most = n_entries(e, c) > most ? n_entries(e, c) : most;
-    return int64_t(most + 1) * kPanel * kLanes;
+// The rows of a batch that lie in each bin of one column, as linked lists: no row is moved, and sums over a bin's rows stay in
+// registers.
+struct RowsByBin {
+    int32_t head[kMostBins];  // a bin's first row, -1: none
+    int32_t* next;  // (rows): the next row of the same bin
+
+    RowsByBin(const Encoding& e, int column, const Places& places, int n_rows, int32_t* memory) : next(memory) {
+        const int32_t* edge = places.edge + column;
+        const int n_columns = places.n_columns, first = first_edge(e, column);
+        for (int k = 0; k < n_entries(e, column); ++k) head[k] = -1;
+        for (int row = 0; row < n_rows; ++row, edge += n_columns) {
+            const int bin = *edge - first;
+            memory[row] = head[bin];
+            head[bin] = row;
+        }
+    }
+};
+
+// Weight gradients of one column's bins, the highest first. A bin's weight is part of the value at every edge above it: rows
+// of higher bins count in full, its own by their position.
+template <int V, class Sink>
+static inline void bin_gradients(const RowsByBin& rows, int n_bins, const Places places, const int column,
+                                 const float* delta, const std::ptrdiff_t width, const Sink& sink) {
+    const float *below = places.below + column, *above = places.above + column;
+    Vec higher[V];
+    EXTRANETS_UNROLL
+    for (int v = 0; v < V; ++v) higher[v] = zero();
+    for (int k = n_bins - 1; k >= 0; --k) {
+        Vec sums[V];
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) sums[v] = higher[v];
+        for (int row = rows.head[k]; row >= 0; row = rows.next[row]) {
+            const std::ptrdiff_t at = std::ptrdiff_t(row) * places.n_columns;
+            const Vec part = splat(above[at]), whole = splat(below[at] + above[at]);
+            const float* d = delta + row * width;
+            EXTRANETS_UNROLL
+            for (int v = 0; v < V; ++v) {
+                const Vec one = load(d + v * kLanes);
+                sums[v] = fma(part, one, sums[v]);
+                higher[v] = fma(whole, one, higher[v]);
+            }
+        }
+        EXTRANETS_UNROLL
+        for (int v = 0; v < V; ++v) sink(k, v * kLanes, sums[v]);
+    }
 }
 
-// Calls sink(entry, column, gradient vector) once for every vector of the bins' weight gradients. A row adds to the gradients
-// at two edges; a bin's weight is part of the values at all edges above it.
+// Calls sink(entry, column, gradient vector) once for every vector of the bins' weight gradients. `next` has room for n_rows.
 template <class Sink>
 static inline void edge_gradients(const Encoding& e, const Places& places, const float* delta, std::ptrdiff_t width,
-                                  int n_rows, float* room, const Sink& sink) {
-    for_panels(int(width / kLanes), [&](std::ptrdiff_t column, auto vectors) {
-        constexpr int V = decltype(vectors)::value;
-        constexpr std::ptrdiff_t kWidth = V * kLanes;
-        for (int c = 0; c < e.n_columns; ++c) {
-            const int n_bins = n_entries(e, c), first = first_edge(e, c);
-            for (std::ptrdiff_t j = 0; j < (n_bins + 1) * kWidth; j += kLanes) store(room + j, zero());
-            std::ptrdiff_t at = c;
-            for (int row = 0; row < n_rows; ++row, at += places.n_columns) {
-                const float* d = delta + row * width + column;
-                float* to = room + (places.edge[at] - first) * kWidth;
-                const Vec below = splat(places.below[at]), above = splat(places.above[at]);
-                EXTRANETS_UNROLL
-                for (int v = 0; v < V; ++v) {
-                    const Vec one = load(d + v * kLanes);
-                    store(to + v * kLanes, fma(below, one, load(to + v * kLanes)));
-                    store(to + kWidth + v * kLanes, fma(above, one, load(to + kWidth + v * kLanes)));
-                }
-            }
-            Vec sums[V];
-            EXTRANETS_UNROLL
-            for (int v = 0; v < V; ++v) sums[v] = zero();
-            for (int k = n_bins - 1; k >= 0; --k)
-                EXTRANETS_UNROLL
-                for (int v = 0; v < V; ++v) {
-                    sums[v] = add(sums[v], load(room + (k + 1) * kWidth + v * kLanes));
-                    sink(e.first[c] + k, column + v * kLanes, sums[v]);
-                }
-        }
-    });
+                                  int n_rows, int32_t* next, const Sink& sink) {
+    for (int c = 0; c < e.n_columns; ++c) {
+        const RowsByBin rows(e, c, places, n_rows, next);
+        for_panels(int(width / kLanes), [&](std::ptrdiff_t column, auto vectors) {
+            bin_gradients<decltype(vectors)::value>(
+                rows, n_entries(e, c), places, c, delta + column, width,
+                [&](int bin, std::ptrdiff_t v, Vec g) { sink(e.first[c] + bin, column + v, g); });
+        });
+    }
 }
 
 }  // namespace EXTRANETS_VARIANT

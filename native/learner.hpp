@@ -105,10 +105,11 @@ struct Learner {
     // Row r of the batch, which is `row` of the table.
     void encode(int r, uint32_t row) {
         if (!layout.by_edges) return batch.input.encode(layout, r);
-        const Encoding& e = *layout.encoding;
-        const int64_t at = int64_t(row) * e.n_columns;
-        for (int c = 0; c < e.n_columns; ++c)
-            batch.input.places.put(r, c, first_edge(e, c) + data.bins[at + c], data.positions[at + c]);
+        const Encoding e = *layout.encoding;  // copies: numbers that are stored could be theirs
+        const Places places = batch.input.places;
+        const uint8_t* bins = data.bins + int64_t(row) * e.n_columns;
+        const float* positions = data.positions + int64_t(row) * e.n_columns;
+        for (int c = 0; c < e.n_columns; ++c) places.put(r, c, first_edge(e, c) + bins[c], positions[c]);
     }
 
     // Rows of the next batch are asked for while this one computes: with large tables they are in no cache.

@@ -165,12 +165,12 @@ struct Batch {
     float* delta[kMaxLayers + 1];  // gradient with respect to the layer's weighted sums; delta[l] belongs to activation[l]
     float* output;  // (rows, heads), as is its delta
     float* output_delta;
-    float* edge_deltas;  // room for edge_gradients
+    int32_t* next_row;  // room for edge_gradients
 
     static int64_t floats(const Layout& layout, int capacity) {
         int64_t n = 2 * layout.output().n_out;
         for (int l = 1; l < layout.n_layers; ++l) n += 2 * layout.width(l);
-        return n * capacity + Input::floats(layout, capacity) + (layout.by_edges ? edge_room(*layout.encoding) : 0);
+        return (n + layout.by_edges) * capacity + Input::floats(layout, capacity);
     }
 
     Batch(const Layout& the_layout, int n_rows, float* memory)
@@ -189,7 +189,7 @@ struct Batch {
         }
         output = take(layout.output().n_out);
         output_delta = take(layout.output().n_out);
-        edge_deltas = next;
+        next_row = reinterpret_cast<int32_t*>(next);
     }
 
     void read(const Input& other) {
@@ -277,7 +277,7 @@ static inline void layer_gradient(const Batch& batch, int l, int n_rows, const S
         const float* delta = batch.delta[l + 1];
         outer_sums({below, below_stride, delta, layer.columns, n_rows}, layout.depth(l), layer.columns, weight_sink);
         if (l == 0 && layout.by_edges)
-            edge_gradients(*layout.encoding, batch.input.places, delta, layer.columns, n_rows, batch.edge_deltas,
+            edge_gradients(*layout.encoding, batch.input.places, delta, layer.columns, n_rows, batch.next_row,
                            [&](std::ptrdiff_t entry, std::ptrdiff_t column, Vec g) {
                                weight_sink(layout.n_inputs + entry, column, g);
                            });
