@@ -84,15 +84,12 @@ class Periodic(_ByValue):
 Encoding = PiecewiseLinear | Periodic
 
 
-def _values_of_numeric_columns(X: Floats) -> dict[int, tuple[Floats, Floats]]:
-    """Column -> all its values in order, and each of them once."""
-    ordered = ((column, np.sort(X[:, column])) for column in range(X.shape[1]))
-    found = {column: (values, _distinct(values)) for column, values in ordered}
-    return {column: both for column, both in found.items() if len(both[1]) >= FEWEST_VALUES}
-
-
 def _distinct(ordered: Floats) -> Floats:
     return ordered[np.concatenate([[True], np.diff(ordered) >= SMALLEST_GAP])]
+
+
+def _is_numeric(distinct: Floats) -> bool:
+    return len(distinct) >= FEWEST_VALUES
 
 
 def learn_piecewise_linear(X: Floats, n_bins: int) -> PiecewiseLinear:
@@ -108,17 +105,19 @@ def learn_piecewise_linear(X: Floats, n_bins: int) -> PiecewiseLinear:
     >>> encoding.columns.tolist(), [edges.tolist() for edges in encoding.edges_of_columns()]
     ([0, 2], [[0.0, 2.0, 4.0, 6.0, 8.0], [0.0, 1.0, 2.0]])
     """
-    values = _values_of_numeric_columns(X)
-    edges = [_edges(*both, n_bins) for both in values.values()]
-    offsets = np.cumsum([0] + [len(one) for one in edges]).astype(np.int32)
-    columns = np.array(list(values), dtype=np.int32)
-    return PiecewiseLinear(columns, offsets, np.concatenate([np.empty(0, dtype=np.float32), *edges]))
+    edges = {column: _edges(X[:, column], n_bins) for column in range(X.shape[1])}
+    found = {column: one for column, one in edges.items() if len(one) > 1}
+    offsets = np.cumsum([0] + [len(one) for one in found.values()]).astype(np.int32)
+    columns = np.array(list(found), dtype=np.int32)
+    return PiecewiseLinear(columns, offsets, np.concatenate([np.empty(0, dtype=np.float32), *found.values()]))
 
 
-def _edges(ordered: Floats, distinct: Floats, n_bins: int) -> Floats:
-    """Every value of a column that has few of them, else quantiles; equal ones once."""
+def _edges(values: Floats, n_bins: int) -> Floats:
+    """Every value of a column that has few of them, else quantiles, equal ones once; none of a column that is not encoded."""
+    ordered = np.sort(values)
+    distinct = _distinct(ordered)
     if len(distinct) <= n_bins + 1:
-        return distinct
+        return distinct if _is_numeric(distinct) else distinct[:0]
     places = np.linspace(0, len(ordered) - 1, n_bins + 1)
     return _distinct(np.interp(places, np.arange(len(ordered)), ordered).astype(np.float32))
 
@@ -129,5 +128,5 @@ def learn_periodic(X: Floats, n_entries: int) -> Periodic:
     Shape: X ``(n, k)``, the training rows.
     """
     frequencies = np.geomspace(LOWEST_FREQUENCY, HIGHEST_FREQUENCY, max(1, n_entries // 2))
-    columns = np.array(list(_values_of_numeric_columns(X)), dtype=np.int32)
-    return Periodic(columns, frequencies.astype(np.float32))
+    numeric = [column for column in range(X.shape[1]) if _is_numeric(_distinct(np.sort(X[:, column])))]
+    return Periodic(np.array(numeric, dtype=np.int32), frequencies.astype(np.float32))
