@@ -56,7 +56,7 @@ static inline void append_adversarial(Batch& batch, const float* block, const fl
             const float step = moved[k] > 0 ? steps[k] : (moved[k] < 0 ? -steps[k] : 0.0f);
             moved[k] = rows[k] + step;
         }
-        batch.input.encode(layout, n_rows + r);
+        if (layout.encoding) batch.input.encode(layout, n_rows + r);
     }
 }
 

@@ -96,10 +96,11 @@ struct Learner {
         const int width = data.n_inputs, stride = layout.width(0), n_outputs = data.n_outputs;
         for (int r = 0; r < n; ++r) {
             copy_padded(data.X + int64_t(rows[r]) * width, width, batch.activation[0] + int64_t(r) * stride);
-            encode(r, rows[r]);
             for (int o = 0; o < n_outputs; ++o) y.data[r * n_outputs + o] = data.y[int64_t(rows[r]) * n_outputs + o];
             if (data.weight) weight.data[r] = data.weight[rows[r]];
         }
+        if (layout.encoding)
+            for (int r = 0; r < n; ++r) encode(r, rows[r]);
     }
 
     // Row r of the batch, which is `row` of the table.

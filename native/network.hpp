@@ -135,9 +135,8 @@ struct Input {
 
     float* entries(const Layout& layout, int64_t row) const { return rows + row * layout.width(0) + layout.n_inputs; }
 
-    // Encodes a row that is in `rows` already.
+    // Encodes a row that is in `rows` already. The layout must have an encoding.
     void encode(const Layout& layout, int64_t row) const {
-        if (!layout.encoding) return;
         const float* columns = rows + row * layout.width(0);
         const Encoding& e = *layout.encoding;
         if (!layout.by_edges) return spread(e, columns, entries(layout, row));

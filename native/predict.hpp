@@ -63,10 +63,9 @@ static inline Thinned room_for_passes(const EnsembleView& e) {
 // `to` is cleared memory: what pads an encoding is not written.
 static inline void load_rows(const Layout& layout, const float* X, int64_t begin, int64_t n, const Input& to) {
     const int stride = layout.width(0), width = layout.n_inputs;
-    for (int64_t r = 0; r < n; ++r) {
-        copy_padded(X + (begin + r) * width, width, to.rows + r * stride);
-        to.encode(layout, r);
-    }
+    for (int64_t r = 0; r < n; ++r) copy_padded(X + (begin + r) * width, width, to.rows + r * stride);
+    if (layout.encoding)
+        for (int64_t r = 0; r < n; ++r) to.encode(layout, r);
 }
 
 static void place_rows(const Encoding& e, const float* X, int n_inputs, int64_t begin, int64_t end, uint8_t* bins,
