@@ -166,7 +166,7 @@ struct RowsByBin {
 // of higher bins count in full, its own by their position.
 template <int V, class Sink>
 static inline void bin_gradients(const RowsByBin& rows, int n_bins, const Places places, const int column,
-                                 const float* delta, const std::ptrdiff_t width, const Sink& sink) {
+                                 const float* delta, const std::ptrdiff_t width, const Sink sink) {
     const float *below = places.below + column, *above = places.above + column;
     Vec higher[V];
     EXTRANETS_UNROLL
@@ -194,13 +194,13 @@ static inline void bin_gradients(const RowsByBin& rows, int n_bins, const Places
 // Calls sink(entry, column, gradient vector) once for every vector of the bins' weight gradients. `next` has room for n_rows.
 template <class Sink>
 static inline void edge_gradients(const Encoding& e, const Places& places, const float* delta, std::ptrdiff_t width,
-                                  int n_rows, int32_t* next, const Sink& sink) {
+                                  int n_rows, int32_t* next, const Sink sink) {
     for (int c = 0; c < e.n_columns; ++c) {
         const RowsByBin rows(e, c, places, n_rows, next);
         for_panels(int(width / kLanes), [&](std::ptrdiff_t column, auto vectors) {
             bin_gradients<decltype(vectors)::value>(
                 rows, n_entries(e, c), places, c, delta + column, width,
-                [&](int bin, std::ptrdiff_t v, Vec g) { sink(e.first[c] + bin, column + v, g); });
+                [sink, first = e.first[c], column](int bin, std::ptrdiff_t v, Vec g) { sink(first + bin, column + v, g); });
         });
     }
 }

@@ -101,7 +101,7 @@ struct Trainer : Learner {
         if (options.max_grad_norm > 0) {
             clipped_step(n, scale, adam);
         } else {
-            backward(n, scale, [&](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
+            backward(n, scale, [adam](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
         }
         return data.adversarial ? loss / 2 : loss;
     }

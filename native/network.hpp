@@ -277,8 +277,9 @@ static inline void layer_gradient(const Batch& batch, int l, int n_rows, const S
         outer_sums({below, below_stride, delta, layer.columns, n_rows}, layout.depth(l), layer.columns, weight_sink);
         if (l == 0 && layout.by_edges)
             edge_gradients(*layout.encoding, batch.input.places, delta, layer.columns, n_rows, batch.next_row,
-                           [&](std::ptrdiff_t entry, std::ptrdiff_t column, Vec g) {
-                               weight_sink(layout.n_inputs + entry, column, g);
+                           [sink, first = layer.weights + int64_t(layout.n_inputs) * layer.columns,
+                            width = layer.columns](std::ptrdiff_t entry, std::ptrdiff_t column, Vec g) {
+                               sink(first + entry * width + column, g, true);
                            });
         outer_sums({&kOne, 0, delta, layer.columns, n_rows}, 1, layer.columns, bias_sink);
     }
