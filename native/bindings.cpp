@@ -51,8 +51,7 @@ struct Watch {
     }
 };
 
-// A numeric encoding whose arrays fit together. Edges that increase and columns within the table are the caller's business
-// only as far as results go; what would leave the arrays is refused.
+// A numeric encoding whose arrays fit together.
 struct EncodingArrays {
     In<int32_t, 1> columns, first;
     In<float, 1> numbers;
