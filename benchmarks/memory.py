@@ -17,7 +17,7 @@ from benchmarks.problem import Problem
 from extranets import ExtraNetsRegressor
 
 
-def _megabytes(field: str) -> float:
+def megabytes(field: str) -> float:
     """``VmRSS`` (now) or ``VmHWM`` (peak) of this process.
 
     Not ``ru_maxrss``: Linux carries that over from the parent process, which may be much larger.
@@ -31,9 +31,9 @@ def main(rows: int, members: int) -> None:
     model = ExtraNetsRegressor(members, (problem.units,), max_iter=1, max_restarts=0, n_jobs=THREADS, random_state=0)
     model.fit(*problem.data)
     X = np.random.default_rng(0).standard_normal((rows, problem.inputs))
-    before, begin = _megabytes("VmRSS"), time.perf_counter()
+    before, begin = megabytes("VmRSS"), time.perf_counter()
     model.predict(X, return_std=True)
-    seconds, peak = time.perf_counter() - begin, _megabytes("VmHWM")
+    seconds, peak = time.perf_counter() - begin, megabytes("VmHWM")
     json.dump({"megabytes": peak - before, "seconds": seconds}, sys.stdout)
 
 

@@ -11,6 +11,7 @@ from benchmarks.problem import Problem
 class Sizes:
     fit: Problem
     large: Problem
+    encoded: Problem
     pbp: Problem
     pbp_reference: Problem
     dropout: Problem
@@ -34,6 +35,7 @@ class Sizes:
 FULL = Sizes(
     fit=Problem(),
     large=Problem(rows=463_715, inputs=90, units=100, members=4, epochs=12),
+    encoded=Problem(rows=200_000, inputs=10, members=2, epochs=1),
     pbp=Problem(rows=10_000, members=1),
     pbp_reference=Problem(rows=2_000, members=1, epochs=1),
     dropout=Problem(rows=1_000, members=1),
@@ -53,6 +55,7 @@ FULL = Sizes(
 QUICK = Sizes(
     fit=Problem(rows=100, members=4, epochs=2),
     large=replace(FULL.large, rows=1_000, members=2, epochs=6),
+    encoded=Problem(rows=2_000, inputs=10, members=2, epochs=1),
     pbp=Problem(rows=200, members=1, epochs=2),
     pbp_reference=Problem(rows=50, members=1, epochs=1),
     dropout=Problem(rows=50, members=1),

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.competitors import bootstrap, dropout
+from benchmarks.encoded import encoding
 from benchmarks.first import first_fit
 from benchmarks.importing import imports
 from benchmarks.machine import describe
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "first": first_fit,
     "peak": peak,
     "scaling": scaling,
+    "encoding": encoding,
     "predict": predict,
     "import": imports,
     "dropout": dropout,

@@ -51,15 +51,65 @@ struct Watch {
     }
 };
 
-Shape checked_shape(const int32_t* widths, size_t n_hidden, int n_inputs, int n_heads) {
+// A numeric encoding whose arrays fit together.
+struct EncodingArrays {
+    In<int32_t, 1> columns, first;
+    In<float, 1> numbers;
+    Encoding view{};
+
+    EncodingArrays(int kind, In<int32_t, 1> the_columns, In<int32_t, 1> the_first, In<float, 1> the_numbers)
+        : columns(the_columns), first(the_first), numbers(the_numbers) {
+        require(kind == int(EncodingKind::piecewise_linear) || kind == int(EncodingKind::periodic), "unknown encoding");
+        const size_t n = columns.shape(0);
+        require(n >= 1 && first.shape(0) == n + 1 && first.data()[0] == 0, "an encoding needs columns and their entries");
+        view = {EncodingKind(kind), int(n), first.data()[n], columns.data(), first.data(), numbers.data()};
+        const bool periodic = view.kind == EncodingKind::periodic;
+        for (size_t c = 0; c < n; ++c) {
+            const int entries = first.data()[c + 1] - first.data()[c];
+            require(entries >= 1 && entries <= (periodic ? 2 * int(numbers.shape(0)) : kMostBins), "too few or too many entries");
+            require(c == 0 || columns.data()[c] > columns.data()[c - 1], "encoded columns must increase");
+        }
+        require(periodic || numbers.shape(0) == size_t(view.n_entries) + n, "a column needs one edge more than bins");
+    }
+
+    // For a table with n_inputs columns; null for none.
+    static const Encoding* of(const EncodingArrays* arrays, int n_inputs) {
+        if (!arrays) return nullptr;
+        const Encoding& e = arrays->view;
+        require(e.columns[0] >= 0 && e.columns[e.n_columns - 1] < n_inputs, "an encoded column is not in X");
+        return &e;
+    }
+};
+
+// Where the rows of a table lie in the bins of its columns: found once, read by all members.
+struct PlacedRows {
+    std::vector<uint8_t> bins;
+    std::vector<float> positions;
+
+    PlacedRows(const Encoding* encoding, size_t n_hidden, int n_threads, Data& data) {
+        if (!encoding || encoding->kind != EncodingKind::piecewise_linear || n_hidden == 0) return;
+        constexpr int64_t kRange = 8192;
+        bins.resize(size_t(data.n_rows) * size_t(encoding->n_columns));
+        positions.resize(bins.size());
+        data.bins = bins.data();
+        data.positions = positions.data();
+        const nb::gil_scoped_release release;
+        run_parallel((data.n_rows + kRange - 1) / kRange, n_threads, [&](int64_t i) {
+            active_kernels().place_rows(*encoding, data.X, data.n_inputs, i * kRange, std::min(data.n_rows, (i + 1) * kRange),
+                                        bins.data(), positions.data());
+        });
+    }
+};
+
+Shape checked_shape(const int32_t* widths, size_t n_hidden, int n_inputs, int n_heads, const Encoding* encoding = nullptr) {
     require(n_hidden <= size_t(kMostHidden), "too many hidden layers");
     require(n_inputs >= 1 && n_heads >= 1, "a network needs an input and an output");
     for (size_t l = 0; l < n_hidden; ++l) require(widths[l] >= 1, "every hidden layer needs a unit");
-    return {n_inputs, int(n_hidden), widths, n_heads};
+    return {n_inputs, int(n_hidden), widths, n_heads, encoding};
 }
 
-Shape shape_of(const In<int32_t, 2>& widths, size_t member, int n_inputs, int n_heads) {
-    return checked_shape(widths.data() + member * widths.shape(1), widths.shape(1), n_inputs, n_heads);
+Shape shape_of(const In<int32_t, 2>& widths, size_t member, int n_inputs, int n_heads, const Encoding* encoding) {
+    return checked_shape(widths.data() + member * widths.shape(1), widths.shape(1), n_inputs, n_heads, encoding);
 }
 
 void check_options(const Options& options) {
@@ -102,11 +152,12 @@ struct Plan {
     In<int64_t, 1> offsets;
     std::optional<In<uint16_t, 2>> counts;
     std::optional<In<int32_t, 1>> count_rows;
+    const Encoding* encoding = nullptr;
 
     size_t size() const { return members.shape(0); }
 
     Member member(size_t i, const Data& data, int n_heads) const {
-        const Shape shape = shape_of(widths, i, data.n_inputs, n_heads);
+        const Shape shape = shape_of(widths, i, data.n_inputs, n_heads, encoding);
         const int64_t n_parameters = active_kernels().parameter_count(shape);
         require(n_parameters == offsets.data()[i + 1] - offsets.data()[i], "offsets do not fit widths");
         return {members.data()[i], shape, counts_of(counts, count_rows, i, data, size())};
@@ -140,10 +191,11 @@ void run_members(size_t n, double n_epochs, int n_threads, const nb::object& pro
 // Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and counts (epochs, attempts, outcome).
 void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<float, 1>> adversarial,
            std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members,
-           In<int32_t, 2> widths, In<int64_t, 1> offsets, const Options& options, Out<float, 1> parameters,
-           Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads, nb::object progress) {
-    const Data data = data_of(X, y, weight, adversarial);
-    const Plan plan{members, widths, offsets, counts, count_rows};
+           In<int32_t, 2> widths, In<int64_t, 1> offsets, const EncodingArrays* encoding, const Options& options,
+           Out<float, 1> parameters, Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads,
+           nb::object progress) {
+    Data data = data_of(X, y, weight, adversarial);
+    const Plan plan{members, widths, offsets, counts, count_rows, EncodingArrays::of(encoding, data.n_inputs)};
     plan.check(options, loss_curve);
     require(!adversarial || options.batch_size < (1 << 30), "a batch of adversarial training must have fewer than 2^30 rows");
     const size_t n = plan.size();
@@ -158,6 +210,7 @@ void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, s
         tasks[i].loss_curve = loss_curve.data() + i * size_t(options.n_epochs);
     }
     const Kernels& kernels = active_kernels();
+    const PlacedRows placed(plan.encoding, widths.shape(1), n_threads, data);
     run_members(n, double(options.n_epochs) * options.n_starts, n_threads, progress, [&](size_t i, Control& control) {
         kernels.train_member(data, options, tasks[i], control);
     });
@@ -208,7 +261,8 @@ struct Packed {
     std::vector<uint32_t> pass_ids;
     float* memory = nullptr;
 
-    Packed(int n_inputs, int n_outputs, int n_heads, In<int32_t, 2> the_widths, In<float, 1> the_parameters)
+    Packed(int n_inputs, int n_outputs, int n_heads, In<int32_t, 2> the_widths, In<float, 1> the_parameters,
+           const EncodingArrays* encoding)
         : kernels(&active_kernels()), widths(the_widths), parameters(the_parameters) {
         require(widths.shape(0) >= 1, "an ensemble needs a member");
         view.n_members = view.n_passes = int(widths.shape(0));
@@ -218,9 +272,10 @@ struct Packed {
         view.n_outputs = n_outputs;
         view.widths = widths.data();
         view.parameters = parameters.data();
+        view.encoding = EncodingArrays::of(encoding, n_inputs);
         int64_t needed = 0;
         for (size_t i = 0; i < widths.shape(0); ++i)
-            needed += kernels->parameter_count(shape_of(widths, i, n_inputs, n_heads));
+            needed += kernels->parameter_count(shape_of(widths, i, n_inputs, n_heads, view.encoding));
         require(size_t(needed) == parameters.shape(0), "parameters do not fit widths");
         memory = static_cast<float*>(allocate_aligned(size_t(kernels->packed_floats(view)) * sizeof(float)));
         kernels->pack_ensemble(view, memory);
@@ -346,10 +401,12 @@ void pbp_moments(In<int32_t, 1> hidden, In<double, 2> weight_mean, In<double, 2>
 }
 
 double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, In<int32_t, 1> widths,
-                In<float, 1> parameters, const Options& options, Out<float, 1> out) {
-    const Data data = data_of(X, y, weight);
+                In<float, 1> parameters, const EncodingArrays* encoding, const Options& options, Out<float, 1> out) {
+    Data data = data_of(X, y, weight);
+    const Encoding* checked = EncodingArrays::of(encoding, data.n_inputs);
+    const PlacedRows placed(checked, widths.shape(0), 1, data);
     const int n_heads = data.n_outputs * (options.loss == Loss::gaussian_nll ? 2 : 1);
-    const Shape shape = checked_shape(widths.data(), widths.shape(0), data.n_inputs, n_heads);
+    const Shape shape = checked_shape(widths.data(), widths.shape(0), data.n_inputs, n_heads, checked);
     const size_t n = size_t(active_kernels().parameter_count(shape));
     require(parameters.shape(0) == n && out.shape(0) == n, "parameters do not fit widths");
     return active_kernels().batch_gradient(data, options, shape, parameters.data(), out.data());
@@ -388,16 +445,18 @@ NB_MODULE(_native, m) {
         .def_rw("max_restarts", &Options::max_restarts)
         .def_rw("collapse_r2", &Options::collapse_r2)
         .def_rw("seed", &Options::seed);
+    nb::class_<EncodingArrays>(m, "Encoding")
+        .def(nb::init<int, In<int32_t, 1>, In<int32_t, 1>, In<float, 1>>(), "kind"_a, "columns"_a, "first"_a, "numbers"_a);
     nb::class_<Packed>(m, "Packed")
-        .def(nb::init<int, int, int, In<int32_t, 2>, In<float, 1>>(), "n_inputs"_a, "n_outputs"_a, "n_heads"_a, "widths"_a,
-             "parameters"_a)
+        .def(nb::init<int, int, int, In<int32_t, 2>, In<float, 1>, const EncodingArrays*>(), "n_inputs"_a, "n_outputs"_a,
+             "n_heads"_a, "widths"_a, "parameters"_a, "encoding"_a.none(), nb::keep_alive<1, 7>())
         .def("set_passes", &Packed::set_passes, "pass_ids"_a, "dropout_keep"_a, "input_keep"_a, "seed"_a)
         .def("forward", &Packed::forward, "X"_a, "out"_a, "n_threads"_a)
         .def("moments", &Packed::moments, "X"_a, "mean"_a, "variance"_a, "mean_variance"_a.none(), "n_threads"_a)
         .def("jacobian", &Packed::jacobian, "X"_a, "head"_a, "out"_a, "n_threads"_a);
     m.def("train", &train, "X"_a, "y"_a, "weight"_a.none(), "adversarial"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
-          "members"_a, "widths"_a, "offsets"_a, "options"_a, "parameters"_a, "loss_curve"_a, "scalars"_a, "integers"_a,
-          "n_threads"_a, "progress"_a.none());
+          "members"_a, "widths"_a, "offsets"_a, "encoding"_a.none(), "options"_a, "parameters"_a, "loss_curve"_a, "scalars"_a,
+          "integers"_a, "n_threads"_a, "progress"_a.none());
     m.def("train_variational", &train_variational, "X"_a, "y"_a, "weight"_a.none(), "counts"_a.none(), "count_rows"_a.none(),
           "members"_a, "widths"_a, "offsets"_a, "options"_a, "mean"_a, "std"_a, "noise_variance"_a, "prior_variance"_a,
           "loss_curve"_a, "outcomes"_a, "n_threads"_a, "progress"_a.none());
@@ -406,7 +465,8 @@ NB_MODULE(_native, m) {
           "progress"_a.none());
     m.def("pbp_moments", &pbp_moments, "hidden"_a, "weight_mean"_a, "weight_variance"_a, "X"_a, "mean"_a, "variance"_a,
           "n_threads"_a);
-    m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "options"_a, "out"_a);
+    m.def("gradient", &gradient, "X"_a, "y"_a, "weight"_a.none(), "widths"_a, "parameters"_a, "encoding"_a.none(),
+          "options"_a, "out"_a);
     m.def("random_words", &random_words, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("random_normals", &random_normals, "seed"_a, "member"_a, "purpose"_a, "attempt"_a, "part"_a, "out"_a);
     m.def("built_variants", &built_variants);

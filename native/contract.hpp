@@ -14,14 +14,28 @@ enum class Loss : int32_t { squared_error = 0, gaussian_nll = 1 };
 enum class Schedule : int32_t { constant = 0, linear = 1, cosine = 2 };
 enum class Outcome : int32_t { trained = 0, collapsed = 1, not_finite = 2, cancelled = 3 };
 
-constexpr int kMostHidden = 63;  // hidden layers of a network
+enum class EncodingKind : int32_t { piecewise_linear = 0, periodic = 1 };
 
-// One member's shape. `widths` holds the units that its mask left in each hidden layer.
+constexpr int kMostHidden = 63;  // hidden layers of a network
+constexpr int kMostBins = 255;  // of a column: MOST_BINS in src/extranets/encodings.py
+
+// Inputs of the first layer that are computed from columns of the table and follow them: src/extranets/encodings.py.
+struct Encoding {
+    EncodingKind kind;
+    int n_columns;  // that are encoded
+    int n_entries;  // inputs that they add
+    const int32_t* columns;  // (n_columns): which of the table's
+    const int32_t* first;  // (n_columns + 1): where each column's entries begin
+    const float* numbers;  // edges of every column, one more than its entries; or frequencies, the same for all columns
+};
+
+// One member's shape. `n_inputs` counts the table's columns, not what an encoding adds; `widths` holds the units that its mask left in each hidden layer.
 struct Shape {
     int n_inputs;
     int n_hidden;
     const int32_t* widths;
     int n_heads;  // outputs, or outputs and as many log-variances
+    const Encoding* encoding = nullptr;
 };
 
 struct Options {
@@ -53,6 +67,9 @@ struct Data {
     int64_t n_rows;
     int n_inputs;
     int n_outputs;
+    // Where the rows lie in the bins of a piecewise-linear encoding, found once for all members: (n_rows, encoded columns).
+    const uint8_t* bins = nullptr;
+    const float* positions = nullptr;
 };
 
 // A network to be trained, and on which rows.
@@ -113,6 +130,7 @@ struct EnsembleView {
     int n_outputs;
     const int32_t* widths;  // (n_members, n_hidden)
     const float* parameters;  // all members, canonical layout
+    const Encoding* encoding;  // null: none
     const float* packed;  // all members, this variant's padded layout (see pack_ensemble)
     const uint32_t* pass_ids;  // (n_passes); null: deterministic
     float dropout_keep, input_keep;
@@ -123,6 +141,9 @@ struct EnsembleView {
 struct Kernels {
     const char* name;
     int64_t (*parameter_count)(const Shape&);
+    // Bins and positions of rows [begin, end) of X, which has n_inputs columns.
+    void (*place_rows)(const Encoding&, const float* X, int n_inputs, int64_t begin, int64_t end, uint8_t* bins,
+                       float* positions);
     void (*train_member)(const Data&, const Options&, MemberTask&, Control&);
     void (*train_variational)(const Data&, const Options&, VariationalTask&, Control&);
     int64_t (*packed_floats)(const EnsembleView&);

@@ -99,6 +99,18 @@ struct Learner {
             for (int o = 0; o < n_outputs; ++o) y.data[r * n_outputs + o] = data.y[int64_t(rows[r]) * n_outputs + o];
             if (data.weight) weight.data[r] = data.weight[rows[r]];
         }
+        if (layout.encoding)
+            for (int r = 0; r < n; ++r) encode(r, rows[r]);
+    }
+
+    // Row r of the batch, which is `row` of the table.
+    void encode(int r, uint32_t row) {
+        if (!layout.by_edges) return batch.input.encode(layout, r);
+        const Encoding e = *layout.encoding;  // copies: numbers that are stored could be theirs
+        const Places places = batch.input.places;
+        const uint8_t* bins = data.bins + int64_t(row) * e.n_columns;
+        const float* positions = data.positions + int64_t(row) * e.n_columns;
+        for (int c = 0; c < e.n_columns; ++c) places.put(r, c, first_edge(e, c) + bins[c], positions[c]);
     }
 
     // Rows of the next batch are asked for while this one computes: with large tables they are in no cache.
@@ -111,7 +123,16 @@ struct Learner {
             for (int at = 0; at < last; at += 64) __builtin_prefetch(from + at, 0, 2);
             __builtin_prefetch(from + last, 0, 2);
             __builtin_prefetch(data.y + int64_t(rows[r]) * data.n_outputs, 0, 2);
+            if (layout.by_edges) prefetch_places(int64_t(rows[r]) * layout.encoding->n_columns);
         }
+    }
+
+    __attribute__((always_inline)) void prefetch_places(int64_t at) const {
+        const char* from = reinterpret_cast<const char*>(data.positions + at);
+        const int last = layout.encoding->n_columns * 4 - 1;
+        for (int byte = 0; byte < last; byte += 64) __builtin_prefetch(from + byte, 0, 2);
+        __builtin_prefetch(from + last, 0, 2);
+        __builtin_prefetch(data.bins + at, 0, 2);
     }
 
     Targets targets() const { return {y.data, weight.data, data.n_outputs}; }

@@ -8,39 +8,48 @@
 
 namespace EXTRANETS_VARIANT {
 
-// Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1.
+// Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1. A column of the table goes
+// together with its encoding.
 struct Dropout {
     const Layout& layout;
+    const Input& input;
     Words& words;
     float input_keep, hidden_keep;
 
     void operator()(int l, float* activations, int n_rows, int stride) const {
         const float keep = l == 0 ? input_keep : hidden_keep;
         if (keep == 1.0f) return;
-        const int width = layout.layers[l].n_in;
+        const int width = l == 0 ? layout.n_inputs : layout.layers[l].n_in;
+        const int n_encoded = l == 0 && layout.encoding ? layout.encoding->n_columns : 0;
         const float scale = 1.0f / keep;
-        for (int r = 0; r < n_rows; ++r)
-            for (int j = 0; j < width; ++j) activations[int64_t(r) * stride + j] *= words.uniform() < keep ? scale : 0.0f;
+        for (int r = 0; r < n_rows; ++r) {
+            int c = 0;  // the next encoded column
+            for (int j = 0; j < width; ++j) {
+                const float factor = words.uniform() < keep ? scale : 0.0f;
+                activations[int64_t(r) * stride + j] *= factor;
+                if (c < n_encoded && layout.encoding->columns[c] == j) input.scale(layout, r, c++, factor);
+            }
+        }
     }
 };
 
 // Everything one member holds while it trains.
 struct Trainer : Learner {
     MemberTask& task;
-    Buffer<float> parameters, first, second, transposed, gradient, best_epoch, best_start;
+    Buffer<float> parameters, first, second, derived, gradient, best_epoch, best_start;
     bool unit_variance = false;  // while the Gaussian loss warms up
 
     Trainer(const Data& d, const Options& o, MemberTask& t, Control& c)
         : Learner(d, o, t, c), task(t), parameters(layout.size), first(layout.size),
-          second(layout.size), transposed(layout.transposed_size), gradient(o.max_grad_norm > 0 ? layout.size : 0),
+          second(layout.size), derived(layout.derived_size), gradient(o.max_grad_norm > 0 ? layout.size : 0),
           best_epoch(o.validation_fraction > 0 ? layout.size : 0), best_start(layout.size) {}
 
     template <class Sink>
     void backward(int n, float scale, const Sink& sink) {
         for (int l = layout.n_layers - 1; l >= 0; --l) {
-            if (l > 0) backward_to(batch, parameters.data, transposed.data, l, n, scale);
+            if (l > 0) backward_to(batch, parameters.data, derived.data, l, n, scale);
             layer_gradient(batch, l, n, sink);
-            refresh_transposed(layout, parameters.data, l, transposed.data);
+            refresh_derived(layout, parameters.data, l, derived.data);
         }
     }
 
@@ -58,7 +67,7 @@ struct Trainer : Learner {
             const int64_t end = layer.bias + padded(layer.n_out);
             for (int64_t at = layer.weights; at < end; at += kLanes)
                 adam.update(at, mul(load(gradient.data + at), factor), at < layer.bias);
-            refresh_transposed(layout, parameters.data, l, transposed.data);
+            refresh_derived(layout, parameters.data, l, derived.data);
         }
     }
 
@@ -68,9 +77,9 @@ struct Trainer : Learner {
 
     // Doubles the gathered batch. The direction is that of the plain network: no dropout.
     void add_adversarial_rows(int n) {
-        forward(batch, parameters.data, n, NoHook{});
+        forward(batch, parameters.data, derived.data, n, NoHook{});
         loss_and_delta(n);
-        append_adversarial(batch, parameters.data, transposed.data, data.adversarial, n);
+        append_adversarial(batch, parameters.data, derived.data, data.adversarial, n);
         copy(y.data, int64_t(n) * data.n_outputs, y.data + int64_t(n) * data.n_outputs);
         copy(weight.data, n, weight.data + n);
     }
@@ -83,16 +92,16 @@ struct Trainer : Learner {
         }
         if (options.dropout_keep < 1.0f || options.input_keep < 1.0f) {
             Words words(make_stream(options.seed, task.id, Purpose::dropout, attempt, uint32_t(step_index)));
-            forward(batch, parameters.data, n, Dropout{layout, words, options.input_keep, options.dropout_keep});
+            forward(batch, parameters.data, derived.data, n, Dropout{layout, batch.input, words, options.input_keep, options.dropout_keep});
         } else {
-            forward(batch, parameters.data, n, NoHook{});
+            forward(batch, parameters.data, derived.data, n, NoHook{});
         }
         const double loss = loss_and_delta(n);
         const float scale = 1.0f / options.dropout_keep;
         if (options.max_grad_norm > 0) {
             clipped_step(n, scale, adam);
         } else {
-            backward(n, scale, [&](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
+            backward(n, scale, [adam](int64_t at, Vec g, bool is_weight) { adam.update(at, g, is_weight); });
         }
         return data.adversarial ? loss / 2 : loss;
     }
@@ -103,7 +112,7 @@ struct Trainer : Learner {
         for (int64_t begin = 0; begin < rows.n; begin += capacity) {
             const int n = int(rows.n - begin < capacity ? rows.n - begin : capacity);
             gather(rows.data + begin, n);
-            forward(batch, parameters.data, n, NoHook{});
+            forward(batch, parameters.data, derived.data, n, NoHook{});
             loss += batch_loss(options.loss, batch.output, targets(), n, 1.0f, nullptr);
         }
         return loss / double(rows.n);
@@ -134,12 +143,16 @@ struct Trainer : Learner {
                                                   : 1.0 - mean_loss / mean_variance;
     }
 
+    void refresh() {
+        for (int l = 0; l < layout.n_layers; ++l) refresh_derived(layout, parameters.data, l, derived.data);
+    }
+
     void start(uint32_t attempt) {
         initialise(layout, make_stream(options.seed, task.id, Purpose::init, attempt, 0), parameters.data);
         clear(first.data, layout.size);
         clear(second.data, layout.size);
-        clear(transposed.data, layout.transposed_size);
-        for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, parameters.data, l, transposed.data);
+        clear(derived.data, layout.derived_size);
+        refresh();
         for (int e = 0; e < options.n_epochs; ++e) task.loss_curve[e] = float(std::nan(""));
         task.n_epochs_run = 0;
         task.validation_loss = kInfinity;
@@ -184,8 +197,10 @@ struct Trainer : Learner {
             if (validation_rows.n > 0 && !unit_variance && validate(waited)) break;
         }
         count_epochs(options.n_epochs - task.n_epochs_run);
-        if (validation_rows.n > 0 && is_finite(task.validation_loss))
+        if (validation_rows.n > 0 && is_finite(task.validation_loss)) {
             copy(best_epoch.data, layout.size, parameters.data);
+            refresh();
+        }
         task.train_loss = evaluate(train_rows);
         if (!is_finite(task.train_loss) || !moments_are_finite()) return Outcome::not_finite;
         task.train_r2 = training_r2(task.train_loss);
@@ -248,11 +263,10 @@ static double batch_gradient(const Data& data, const Options& options, const Sha
     Trainer trainer(data, all_rows, task, control);
     const int n = int(data.n_rows);
     pack(trainer.layout, parameters, trainer.parameters.data);
-    clear(trainer.transposed.data, trainer.layout.transposed_size);
-    for (int l = 0; l < trainer.layout.n_layers; ++l)
-        refresh_transposed(trainer.layout, trainer.parameters.data, l, trainer.transposed.data);
+    clear(trainer.derived.data, trainer.layout.derived_size);
+    trainer.refresh();
     trainer.gather(trainer.train_rows.data, n);
-    forward(trainer.batch, trainer.parameters.data, n, NoHook{});
+    forward(trainer.batch, trainer.parameters.data, trainer.derived.data, n, NoHook{});
     const double loss = batch_loss(options.loss, trainer.batch.output, trainer.targets(), n,
                                    1.0f / float(n), trainer.batch.output_delta);
     Buffer<float> block(trainer.layout.size);

@@ -11,14 +11,17 @@ namespace EXTRANETS_VARIANT {
 constexpr int kBlockRows = 64;
 
 static inline Shape member_shape(const EnsembleView& e, int member) {
-    return {e.n_inputs, e.n_hidden, e.widths + int64_t(member) * e.n_hidden, e.n_heads};
+    return {e.n_inputs, e.n_hidden, e.widths + int64_t(member) * e.n_hidden, e.n_heads, e.encoding};
 }
+
+// A member's parameters and, after them, its values at edges: all of the derived block that a forward pass reads.
+static inline int64_t packed_size(const Layout& layout) { return layout.size + layout.edge_size; }
 
 static int64_t parameter_count(const Shape& shape) { return Layout(shape).canonical_size; }
 
 static int64_t packed_floats(const EnsembleView& e) {
     int64_t n = 0;
-    for (int m = 0; m < e.n_members; ++m) n += Layout(member_shape(e, m)).size;
+    for (int m = 0; m < e.n_members; ++m) n += packed_size(Layout(member_shape(e, m)));
     return n;
 }
 
@@ -27,8 +30,9 @@ static void pack_ensemble(const EnsembleView& e, float* packed) {
     for (int m = 0; m < e.n_members; ++m) {
         const Layout layout(member_shape(e, m));
         pack(layout, canonical, packed);
+        refresh_derived(layout, packed, 0, packed + layout.size);
         canonical += layout.canonical_size;
-        packed += layout.size;
+        packed += packed_size(layout);
     }
 }
 
@@ -53,12 +57,25 @@ static inline Thinned room_for_passes(const EnsembleView& e) {
         for (int l = 0; l < layout.n_layers; ++l) n += layout.layers[l].n_in;
         return n;
     });
-    return Thinned(units, most(e, [](const Layout& layout) { return layout.size; }));
+    return Thinned(units, most(e, packed_size));
 }
 
-static inline void load_rows(const EnsembleView& e, const float* X, int64_t begin, int64_t n, float* to) {
-    const int stride = padded(e.n_inputs);
-    for (int64_t r = 0; r < n; ++r) copy_padded(X + (begin + r) * e.n_inputs, e.n_inputs, to + r * stride);
+// `to` is cleared memory: what pads an encoding is not written.
+static inline void load_rows(const Layout& layout, const float* X, int64_t begin, int64_t n, const Input& to) {
+    const int stride = layout.width(0), width = layout.n_inputs;
+    for (int64_t r = 0; r < n; ++r) copy_padded(X + (begin + r) * width, width, to.rows + r * stride);
+    if (layout.encoding)
+        for (int64_t r = 0; r < n; ++r) to.encode(layout, r);
+}
+
+static void place_rows(const Encoding& e, const float* X, int n_inputs, int64_t begin, int64_t end, uint8_t* bins,
+                       float* positions) {
+    for (int64_t row = begin; row < end; ++row)
+        for (int c = 0; c < e.n_columns; ++c) {
+            const Spot spot = find_spot(e, c, X[row * n_inputs + e.columns[c]]);
+            bins[row * e.n_columns + c] = uint8_t(spot.bin);
+            positions[row * e.n_columns + c] = spot.position;
+        }
 }
 
 // visit(pass, first row, rows, heads) for every block of rows and every pass.
@@ -67,16 +84,18 @@ static inline void for_members(const EnsembleView& e, const float* X, int64_t be
     const int64_t size = widest_batch(e);
     Buffer<float> memory(size);
     clear(memory.data, size);
+    const Layout any(member_shape(e, 0));  // all members have the same input, first in memory
+    const Input input(any, kBlockRows, memory.data);
     for (int64_t row = begin; row < end; row += kBlockRows) {
         const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
-        load_rows(e, X, row, n, memory.data);
+        load_rows(any, X, row, n, input);
         const float* block = e.packed;
         for (int m = 0; m < e.n_members; ++m) {
             const Layout layout(member_shape(e, m));
             Batch batch(layout, kBlockRows, memory.data);
-            forward(batch, block, n, NoHook{});
+            forward(batch, block, block + layout.size, n, NoHook{});
             visit(m, row, n, batch.output);
-            block += layout.size;
+            block += packed_size(layout);
         }
     }
 }
@@ -85,9 +104,12 @@ static inline void for_members(const EnsembleView& e, const float* X, int64_t be
 // are predicted with it. Drawing and thinning cost about as much as a block of rows, so here the pass is the outer loop.
 template <class Visit>
 static inline void for_passes(const EnsembleView& e, const float* X, int64_t begin, int64_t end, Visit&& visit) {
-    const int64_t stride = padded(e.n_inputs);
-    Buffer<float> memory(widest_batch(e)), inputs((end - begin) * stride);
-    load_rows(e, X, begin, end - begin, inputs.data);
+    const Layout any(member_shape(e, 0));
+    const int64_t input_size = Input::floats(any, end - begin);
+    Buffer<float> memory(widest_batch(e)), input_memory(input_size);
+    clear(input_memory.data, input_size);
+    const Input input(any, end - begin, input_memory.data);
+    load_rows(any, X, begin, end - begin, input);
     Thinned thinned = room_for_passes(e);
     const float* parameters = e.packed;
     for (int pass = 0; pass < e.n_passes; ++pass) {
@@ -99,11 +121,11 @@ static inline void for_passes(const EnsembleView& e, const float* X, int64_t beg
         Batch batch(layout, kBlockRows, memory.data);
         for (int64_t row = begin; row < end; row += kBlockRows) {
             const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
-            batch.activation[0] = inputs.data + (row - begin) * stride;
-            forward(batch, thinned.block.data, n, NoHook{});
+            batch.read(input.from(any, row - begin));
+            forward(batch, thinned.block.data, thinned.block.data + layout.size, n, NoHook{});
             visit(pass, row, n, batch.output);
         }
-        parameters += whole.size;
+        parameters += packed_size(whole);
     }
 }
 
@@ -195,19 +217,19 @@ static inline void write_jacobian_row(const Batch& batch, int r, float* out) {
 }
 
 static void jacobian_rows(const EnsembleView& e, const float* X, int64_t begin, int64_t end, int head, float* out) {
-    const Layout layout(member_shape(e, 0));
+    const Layout layout(member_shape(e, 0), true);  // every entry of an encoding has a derivative of its own
     const int64_t size = Batch::floats(layout, kBlockRows);
-    Buffer<float> memory(size), transposed(layout.transposed_size);
+    Buffer<float> memory(size), derived(layout.derived_size);
     clear(memory.data, size);
-    clear(transposed.data, layout.transposed_size);
-    for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, e.packed, l, transposed.data);
+    clear(derived.data, layout.derived_size);
+    for (int l = 0; l < layout.n_layers; ++l) refresh_derived(layout, e.packed, l, derived.data);
     Batch batch(layout, kBlockRows, memory.data);
     for (int r = 0; r < kBlockRows; ++r) batch.output_delta[int64_t(r) * e.n_heads + head] = 1.0f;
     for (int64_t row = begin; row < end; row += kBlockRows) {
         const int n = int(end - row < kBlockRows ? end - row : kBlockRows);
-        load_rows(e, X, row, n, batch.activation[0]);
-        forward(batch, e.packed, n, NoHook{});
-        for (int l = layout.n_layers - 1; l > 0; --l) backward_to(batch, e.packed, transposed.data, l, n, 1.0f);
+        load_rows(layout, X, row, n, batch.input);
+        forward(batch, e.packed, derived.data, n, NoHook{});
+        for (int l = layout.n_layers - 1; l > 0; --l) backward_to(batch, e.packed, derived.data, l, n, 1.0f);
         for (int r = 0; r < n; ++r) write_jacobian_row(batch, r, out + (row + r) * layout.canonical_size);
     }
 }

@@ -11,7 +11,7 @@ namespace EXTRANETS_VARIANT {
 struct Thinned {
     Buffer<int32_t> kept;  // which units each layer reads: the inputs, then the kept units of every hidden layer
     Buffer<float> factor;  // what each of them is multiplied by
-    Buffer<float> block;  // parameters
+    Buffer<float> block;  // parameters, then the values at edges
     int begin[kMaxLayers];  // where the units that layer l reads begin in `kept`
     int32_t widths[kMaxLayers];
 
@@ -25,24 +25,37 @@ struct Thinned {
         for (int l = 0; l < member.n_layers; ++l) {
             const float keep = l == 0 ? e.input_keep : e.dropout_keep, scale = 1.0f / keep;
             begin[l] = at;
-            for (int i = 0; i < member.layers[l].n_in; ++i) {
+            const int n_units = l == 0 ? member.n_inputs : member.layers[l].n_in;
+            for (int i = 0; i < n_units; ++i) {
                 const bool alive = keep == 1.0f || words.uniform() < keep;
                 kept.data[at] = i;
                 factor.data[at] = alive ? scale : 0.0f;
                 at += alive || l == 0;
             }
+            if (l == 0 && member.encoding) at = take_encoded(*member.encoding, at);
             if (l > 0) widths[l - 1] = at - begin[l];
         }
+    }
+
+    // What an encoding adds to the inputs is dropped with the columns it comes from.
+    int take_encoded(const Encoding& encoding, int at) {
+        for (int c = 0; c < encoding.n_columns; ++c)
+            for (int k = encoding.first[c]; k < encoding.first[c + 1]; ++k, ++at) {
+                kept.data[at] = at;
+                factor.data[at] = factor.data[encoding.columns[c]];
+            }
+        return at;
     }
 
     // The thinned network of the drawn mask; its layout is returned, its parameters are in `block`. A hidden layer may be
     // empty.
     Layout build(const EnsembleView& e, const Layout& member, const float* parameters) {
-        const Layout layout({e.n_inputs, e.n_hidden, widths, e.n_heads});
+        const Layout layout({e.n_inputs, e.n_hidden, widths, e.n_heads, e.encoding});
         clear(block.data, layout.size);
         for (int l = 0; l + 1 < layout.n_layers; ++l)
             copy_hidden(layout.layers[l], member.layers[l], parameters, begin[l], kept.data + begin[l + 1]);
         copy_output(layout.output(), member.output(), parameters, begin[layout.n_layers - 1]);
+        refresh_derived(layout, block.data, 0, block.data + layout.size);
         return layout;
     }
 

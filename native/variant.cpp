@@ -46,7 +46,7 @@ static double fma_peak(double seconds) {
 }
 
 extern const Kernels kernels;
-const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, train_member, train_variational, packed_floats,
+const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, place_rows, train_member, train_variational, packed_floats,
                       pack_ensemble, forward_rows, moment_rows, jacobian_rows, batch_gradient,
                       random_words, random_normals, pbp_train, pbp_moments, fma_peak};
 

@@ -38,17 +38,17 @@ struct VariationalTrainer : Learner {
     Learned mean, log_std, log_noise;
     Buffer<float> present;  // 1 for parameters, 0 for padding
     Buffer<float> sigma, draw, weights;  // of this step: weights = mean + sigma * draw
-    Buffer<float> transposed, canonical_draw, d_log_noise;
+    Buffer<float> derived, canonical_draw, d_log_noise;
     double prior_variance = 1;
 
     VariationalTrainer(const Data& d, const Options& o, VariationalTask& t, Control& c)
         : Learner(d, o, t, c), task(t), mean(layout.size, o), log_std(layout.size, o), log_noise(padded(d.n_outputs), o),
           present(layout.size), sigma(layout.size), draw(layout.size), weights(layout.size),
-          transposed(layout.transposed_size), canonical_draw(normals_room(layout.canonical_size)),
+          derived(layout.derived_size), canonical_draw(normals_room(layout.canonical_size)),
           d_log_noise(padded(d.n_outputs)) {
         clear(present.data, layout.size);
         clear(draw.data, layout.size);
-        clear(transposed.data, layout.transposed_size);
+        clear(derived.data, layout.derived_size);
         clear(d_log_noise.data, log_noise.n);
         initialise(layout, make_stream(o.seed, t.id, Purpose::init, 0, 0), mean.value.data);
         const float start = std::log(kInitialStd);
@@ -72,7 +72,7 @@ struct VariationalTrainer : Learner {
         refresh_sigma();
         for (int64_t i = 0; i < layout.size; i += kLanes)
             store(weights.data + i, fma(load(sigma.data + i), load(draw.data + i), load(mean.value.data + i)));
-        for (int l = 0; l < layout.n_layers; ++l) refresh_transposed(layout, weights.data, l, transposed.data);
+        for (int l = 0; l < layout.n_layers; ++l) refresh_derived(layout, weights.data, l, derived.data);
     }
 
     // Backward pass, with the complexity cost's part added to each gradient before Adam gets it.
@@ -86,7 +86,7 @@ struct VariationalTrainer : Learner {
             log_std.adam.update(at, subtract(slope, mul(load(present.data + at), share)), false);
         };
         for (int l = layout.n_layers - 1; l >= 0; --l) {
-            if (l > 0) backward_to(batch, weights.data, transposed.data, l, n, 1.0f);
+            if (l > 0) backward_to(batch, weights.data, derived.data, l, n, 1.0f);
             layer_gradient(batch, l, n, sink);
         }
     }
@@ -96,7 +96,7 @@ struct VariationalTrainer : Learner {
         log_std.adam.begin_step(options, step_index, n_steps);
         log_noise.adam.begin_step(options, step_index, n_steps);
         draw_weights(step_index);
-        forward(batch, weights.data, n, NoHook{});
+        forward(batch, weights.data, derived.data, n, NoHook{});
         const double loss = common_noise_nll(batch.output, targets(), n, 1.0f / float(n), log_noise.value.data,
                                              batch.output_delta, d_log_noise.data);
         const double warmth = double(step_index) / (kWarmUp * double(n_steps));

@@ -17,6 +17,7 @@ LAYERS = [
     "_atomic",
     "data",
     "model_file",
+    "encodings",
     "networks",
     "engine",
     "build",
@@ -38,6 +39,7 @@ LAYERS = [
 STRANGERS = {
     ("engine", "data"),
     ("networks", "data"),
+    ("encodings", "data"),
     ("uncertainty", "networks"),
     ("uncertainty", "engine"),
     ("estimators", "data"),

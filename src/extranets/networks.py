@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, uniforms
+from extranets.encodings import Encoding
 from extranets.model_file import require, storable
 
 Floats = npt.NDArray[np.float32]
@@ -23,20 +24,27 @@ class Architecture:
     """The original network, before thinning.
 
     ``n_heads`` is what the network puts out: ``n_outputs`` means, and as many log-variances under the Gaussian loss.
+    ``n_inputs`` counts the columns of the table; the first layer also reads what ``encoding`` makes of them.
     """
 
     n_inputs: int
     hidden: tuple[int, ...]
     n_outputs: int
     n_heads: int
+    encoding: Encoding | None = None
 
     @property
     def learns_noise(self) -> bool:
         return self.n_heads > self.n_outputs
 
+    @property
+    def n_first(self) -> int:
+        """Inputs of the first layer: the table's columns, and what the encoding adds."""
+        return self.n_inputs + (0 if self.encoding is None else int(self.encoding.n_entries.sum()))
+
     def layer_sizes(self, widths: npt.ArrayLike) -> list[tuple[int, int]]:
         """``(inputs, outputs)`` of each layer of a member that kept ``widths`` units."""
-        sizes = [self.n_inputs, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
+        sizes = [self.n_first, *np.asarray(widths, dtype=int).tolist(), self.n_heads]
         return list(itertools.pairwise(sizes))
 
     def n_parameters(self, widths: npt.ArrayLike) -> int:
@@ -49,6 +57,8 @@ class Architecture:
             all(1 <= size <= MOST_UNITS for size in (*ends, *self.hidden)), "a layer without units, or with too many"
         )
         require(len(self.hidden) <= MOST_LAYERS, f"more than {MOST_LAYERS} hidden layers")
+        if self.encoding is not None and len(self.encoding.columns):
+            require(self.encoding.columns[-1] < self.n_inputs, "the encoding is of columns that are not there")
         require(self.n_heads in (self.n_outputs, 2 * self.n_outputs), "n_heads is neither n_outputs nor twice that")
 
 

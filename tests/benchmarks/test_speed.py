@@ -19,5 +19,7 @@ def test_quick_run_writes_all_figures(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert done.returncode == 0, done.stderr
     figures = json.loads(path.read_text())
-    assert {"machine", "fit", "peak", "scaling", "predict", "import", "dropout", "pbp", "bootstrap"} <= set(figures)
+    assert {"machine", "fit", "peak", "scaling", "encoding", "predict", "import", "dropout", "pbp", "bootstrap"} <= set(
+        figures
+    )
     assert "Share of the measured FMA peak" in done.stdout

@@ -4,8 +4,13 @@ from typing import Any
 class Options:
     seed: int
 
+class Encoding:
+    def __init__(self, kind: int, columns: Any, first: Any, numbers: Any) -> None: ...
+
 class Packed:
-    def __init__(self, n_inputs: int, n_outputs: int, n_heads: int, widths: Any, parameters: Any) -> None: ...
+    def __init__(
+        self, n_inputs: int, n_outputs: int, n_heads: int, widths: Any, parameters: Any, encoding: Encoding | None
+    ) -> None: ...
     def set_passes(self, pass_ids: list[int], dropout_keep: float, input_keep: float, seed: int) -> None: ...
     def forward(self, X: Any, out: Any, n_threads: int) -> None: ...
     def moments(self, X: Any, mean: Any, variance: Any, mean_variance: Any, n_threads: int) -> None: ...
@@ -21,6 +26,7 @@ def train(
     members: Any,
     widths: Any,
     offsets: Any,
+    encoding: Encoding | None,
     options: Options,
     parameters: Any,
     loss_curve: Any,
@@ -69,7 +75,16 @@ def pbp_train(
 def pbp_moments(
     hidden: Any, weight_mean: Any, weight_variance: Any, X: Any, mean: Any, variance: Any, n_threads: int
 ) -> None: ...
-def gradient(X: Any, y: Any, weight: Any, widths: Any, parameters: Any, options: Options, out: Any) -> float: ...
+def gradient(
+    X: Any,
+    y: Any,
+    weight: Any,
+    widths: Any,
+    parameters: Any,
+    encoding: Encoding | None,
+    options: Options,
+    out: Any,
+) -> float: ...
 def random_words(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...
 def random_normals(seed: int, member: int, purpose: int, attempt: int, part: int, out: Any) -> None: ...
 def built_variants() -> list[str]: ...

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 import extranets.engine._native as _native
+from extranets.encodings import PiecewiseLinear
 from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained, check_keep
-from extranets.networks import Ensemble, Members
+from extranets.networks import Architecture, Ensemble, Members
 
 VARIANT_VARIABLE = "EXTRANETS_VARIANT"
 
@@ -21,6 +22,7 @@ if os.environ.get(VARIANT_VARIABLE):
 
 _NOT_FINITE = 2  # Outcome in native/contract.hpp
 _COLLAPSED = 1
+_PIECEWISE_LINEAR, _PERIODIC = 0, 1  # EncodingKind
 
 
 class TrainingDiverged(ArithmeticError):
@@ -65,6 +67,18 @@ def native_options(options: Options, seed: int) -> Any:
         setattr(out, field.name, value)
     out.seed = seed
     return out
+
+
+def _encoding(architecture: Architecture) -> Any:
+    """As the extension takes it: None where nothing is encoded."""
+    encoding = architecture.encoding
+    if encoding is None or len(encoding.columns) == 0:
+        return None
+    columns = np.ascontiguousarray(encoding.columns, dtype=np.int32)
+    first = np.append(0, np.cumsum(encoding.n_entries)).astype(np.int32)
+    if isinstance(encoding, PiecewiseLinear):
+        return _native.Encoding(_PIECEWISE_LINEAR, columns, first, _float32(encoding.edges))
+    return _native.Encoding(_PERIODIC, columns, first, _float32(encoding.frequencies))
 
 
 def training_arrays(
@@ -129,6 +143,7 @@ def train(
     _native.train(
         **training_arrays(members, X, y, sample_weight, counts, count_rows),
         adversarial=None if adversarial is None else _steps(adversarial),
+        encoding=_encoding(members.architecture),
         options=native_options(options, seed),
         parameters=parameters,
         loss_curve=loss_curve,
@@ -167,7 +182,7 @@ def raise_if_diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_
 def _packed(ensemble: Ensemble) -> Any:
     a = ensemble.members.architecture
     widths = np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)
-    return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, _float32(ensemble.parameters))
+    return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, _float32(ensemble.parameters), _encoding(a))
 
 
 def _packed_passes(ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int) -> Any:
@@ -278,6 +293,7 @@ def gradient(
         weight=None if sample_weight is None else _float32(sample_weight),
         widths=np.ascontiguousarray(one.members.widths[0], dtype=np.int32),
         parameters=_float32(one.parameters),
+        encoding=_encoding(one.members.architecture),
         options=native_options(options, 0),
         out=out,
     )

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, shuffled, uniforms
+from extranets.encodings import Encoding
 from extranets.engine.options import LOG_VARIANCE_LIMIT, Loss, Options, Schedule
+from extranets.engine.reference_encoding import column_gradient, column_of_input, encoded
 from extranets.networks import Architecture
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +61,7 @@ def unflatten(parameters: npt.ArrayLike, architecture: Architecture, widths: npt
 
 
 def forward(layers: Layers, X: Array, factors: list[Array] | None = None) -> list[Array]:
-    """Activations of every layer, the input first, the heads last.
+    """Activations of every layer, the input first, the heads last. The input is encoded already.
 
     ``factors[l]`` multiplies activation ``l``, the input at 0: 0 or 1/keep under inverted dropout.
     """
@@ -73,31 +75,48 @@ def forward(layers: Layers, X: Array, factors: list[Array] | None = None) -> lis
 
 
 def dropout_factors(
-    draw: Callable[[int], Array], layers: Layers, n_rows: int, dropout_keep: float, input_keep: float
+    draw: Callable[[int], Array],
+    layers: Layers,
+    n_rows: int,
+    dropout_keep: float,
+    input_keep: float,
+    columns: npt.NDArray[np.intp] | None = None,
 ) -> list[Array]:
     """One factor array for the inputs and one for each hidden layer, cut in this order from a stream of uniforms.
 
-    A part whose keep is 1 takes nothing from the stream. ``draw(n)`` gives the stream's first ``n`` uniforms.
+    A part whose keep is 1 takes nothing from the stream. ``draw(n)`` gives the stream's first ``n`` uniforms. A column of the
+    table is dropped together with its encoding; ``columns`` says which column an input comes from, None: its own.
     """
-    widths = [weights.shape[0] for weights, _ in layers]
+    columns = np.arange(layers[0][0].shape[0]) if columns is None else columns
+    widths = [int(columns.max()) + 1] + [weights.shape[0] for weights, _ in layers[1:]]
     keeps = [input_keep] + [dropout_keep] * (len(layers) - 1)
     sizes = [n_rows * width if keep < 1 else 0 for width, keep in zip(widths, keeps, strict=True)]
     parts = np.split(draw(sum(sizes)), np.cumsum(sizes)[:-1])
-    return [
+    inputs, *hidden = (
         np.where(part < np.float32(keep), 1 / keep, 0.0).reshape(n_rows, width) if keep < 1 else np.ones((1, width))
         for part, width, keep in zip(parts, widths, keeps, strict=True)
-    ]
+    )
+    return [inputs[:, columns], *hidden]
 
 
 def stochastic_pass(
-    layers: Layers, X: Array, dropout_keep: float, seed: int, index: int, input_keep: float = 1.0
+    layers: Layers,
+    X: Array,
+    dropout_keep: float,
+    seed: int,
+    index: int,
+    input_keep: float = 1.0,
+    encoding: Encoding | None = None,
 ) -> Array:
     """Heads under one dropout mask that all rows share.
 
     Shape: X ``(n, n_inputs)`` -> ``(n, n_heads)``.
     """
-    factors = dropout_factors(lambda n: uniforms(seed, index, Purpose.PASS, n), layers, 1, dropout_keep, input_keep)
-    return forward(layers, X, factors)[-1]
+    columns = column_of_input(encoding, X.shape[1])
+    factors = dropout_factors(
+        lambda n: uniforms(seed, index, Purpose.PASS, n), layers, 1, dropout_keep, input_keep, columns
+    )
+    return forward(layers, encoded(encoding, X), factors)[-1]
 
 
 # --- losses -----------------------------------------------------------------------------------------------------------
@@ -151,22 +170,29 @@ def loss_gradient(layers: Layers, X: Array, y: Array, weight: Array, loss: Loss)
 
 
 def input_gradient(layers: Layers, activations: list[Array], delta: Array) -> Array:
-    """Gradient with respect to the inputs, from the gradient with respect to the heads; no dropout."""
+    """Gradient with respect to the first layer's inputs, from that with respect to the heads; no dropout."""
     for index in range(len(layers) - 1, 0, -1):
         delta = (delta @ layers[index][0].T) * (activations[index] > 0)
     return delta @ layers[0][0].T
 
 
 def adversarial_rows(
-    layers: Layers, X: Array, y: Array, weight: Array, loss: Loss, steps: Array, unit_variance: bool = False
+    layers: Layers,
+    X: Array,
+    y: Array,
+    weight: Array,
+    loss: Loss,
+    steps: Array,
+    unit_variance: bool = False,
+    encoding: Encoding | None = None,
 ) -> Array:
     """The rows, each moved by ``steps`` in the direction in which its loss grows (Goodfellow et al., 2015).
 
     Shape: X ``(n, n_inputs)``, steps ``(n_inputs,)`` -> ``(n, n_inputs)``.
     """
-    activations = forward(layers, X)
+    activations = forward(layers, encoded(encoding, X))
     _, delta = loss_and_delta(loss, activations[-1], y, weight, unit_variance)
-    return X + steps * np.sign(input_gradient(layers, activations, delta))
+    return X + steps * np.sign(column_gradient(encoding, X, input_gradient(layers, activations, delta)))
 
 
 def clipped(gradients: Layers, max_norm: float) -> Layers:
@@ -237,6 +263,7 @@ class Problem:
     train_rows: npt.NDArray[np.uint32]
     validation_rows: npt.NDArray[np.uint32]
     adversarial: Array | None = None  # (n_inputs,): step of the adversarial rows
+    encoding: Encoding | None = None
 
 
 def make_problem(
@@ -248,6 +275,7 @@ def make_problem(
     sample_weight: npt.ArrayLike | None = None,
     counts: npt.ArrayLike | None = None,
     adversarial: npt.ArrayLike | None = None,
+    encoding: Encoding | None = None,
 ) -> Problem:
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -261,7 +289,7 @@ def make_problem(
     validation, train = (np.repeat(part, times[part]) for part in (rows[:n_validation], rows[n_validation:]))
     y = y[:, None] if y.ndim == 1 else y
     steps = None if adversarial is None else np.asarray(adversarial, dtype=np.float64)
-    return Problem(X, y, weight, options, seed, member, train, validation, steps)
+    return Problem(X, y, weight, options, seed, member, train, validation, steps, encoding)
 
 
 def training_factors(problem: Problem, layers: Layers, n_rows: int, attempt: int, step: int) -> list[Array] | None:
@@ -275,6 +303,7 @@ def training_factors(problem: Problem, layers: Layers, n_rows: int, attempt: int
         n_rows,
         o.dropout_keep,
         o.input_keep,
+        column_of_input(problem.encoding, problem.X.shape[1]),
     )
 
 
@@ -295,9 +324,10 @@ def training_step(
     o = problem.options
     X, y, weight = problem.X[rows], problem.y[rows], problem.weight[rows]
     if problem.adversarial is not None:
-        moved = adversarial_rows(layers, X, y, weight, o.loss, problem.adversarial, unit_variance)
+        moved = adversarial_rows(layers, X, y, weight, o.loss, problem.adversarial, unit_variance, problem.encoding)
         X, y, weight = np.vstack([X, moved]), np.vstack([y, y]), np.tile(weight, 2)
-    activations = forward(layers, X, training_factors(problem, layers, len(X), attempt, step))
+    inputs = encoded(problem.encoding, X)
+    activations = forward(layers, inputs, training_factors(problem, layers, len(X), attempt, step))
     loss, delta = loss_and_delta(o.loss, activations[-1], y, weight, unit_variance)
     gradients = backward(layers, activations, delta, o.dropout_keep)
     if o.max_grad_norm > 0:
@@ -307,7 +337,7 @@ def training_step(
 
 
 def mean_loss(problem: Problem, layers: Layers, rows: npt.NDArray[np.uint32]) -> float:
-    heads = forward(layers, problem.X[rows])[-1]
+    heads = forward(layers, encoded(problem.encoding, problem.X[rows]))[-1]
     return loss_and_delta(problem.options.loss, heads, problem.y[rows], problem.weight[rows])[0]
 
 

@@ -53,6 +53,8 @@ class Posterior:
 def _check(members: Members, options: Options) -> None:
     if members.architecture.learns_noise:
         raise ValueError("variational inference has one noise variance per output: n_heads must be n_outputs")
+    if members.architecture.encoding is not None:
+        raise ValueError("variational inference takes the table's columns as they are: encoding must be None")
     other = [f.name for f in fields(Options) if f.name not in USED_OPTIONS and getattr(options, f.name) != f.default]
     if other:
         raise ValueError(f"variational inference does not use the option {other[0]!r}; leave its default")

@@ -6,6 +6,7 @@ rule, and a parameter that several estimators have is declared and described onc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar
@@ -14,6 +15,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
+from extranets.encodings import MOST_BINS, Encoding, Floats, learn_periodic, learn_piecewise_linear
 from extranets.engine.options import LOSSES, SCHEDULES, Loss
 from extranets.estimators._held_out import FOLD_BITS
 from extranets.networks import MOST_LAYERS, Architecture
@@ -76,8 +78,15 @@ ADAM_CONSTRAINTS: dict[str, list[Any]] = {
     "epsilon": [Interval(Real, 1e-30, None, closed="left")],
 }
 
+ENCODINGS: dict[str, Callable[[Floats, int], Encoding]] = {
+    "piecewise_linear": learn_piecewise_linear,
+    "periodic": learn_periodic,
+}
+
 TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
     **ADAM_CONSTRAINTS,
+    "numeric_encoding": [None, StrOptions(set(ENCODINGS))],
+    "n_bins": [Interval(Integral, 1, MOST_BINS, closed="both")],
     "alpha": [Interval(Real, 0, None, closed="left")],
     "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
     "early_stopping": ["boolean", StrOptions({"auto"})],
@@ -122,6 +131,8 @@ class AdamParameters(CommonParameters):
 @dataclass(eq=False, repr=False)
 class TrainingParameters(AdamParameters):
     _: KW_ONLY
+    numeric_encoding: Literal["piecewise_linear", "periodic"] | None = None
+    n_bins: int = 16
     alpha: float = 0.0
     max_grad_norm: float | None = None
     early_stopping: bool | Literal["auto"] = "auto"
@@ -134,9 +145,13 @@ class TrainingParameters(AdamParameters):
 
     loss = "squared_error"  # a parameter of some estimators, fixed in others
 
-    def _architecture(self, n_inputs: int, n_outputs: int) -> Architecture:
+    def _architecture(self, n_inputs: int, n_outputs: int, encoding: Encoding | None = None) -> Architecture:
         heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
-        return Architecture(n_inputs, self._hidden(), n_outputs, heads)
+        return Architecture(n_inputs, self._hidden(), n_outputs, heads, encoding)
+
+    def _encoding(self, X: Floats) -> Encoding | None:
+        """Learned from these rows. Shape: X ``(n, k)``, standardised."""
+        return None if self.numeric_encoding is None else ENCODINGS[self.numeric_encoding](X, self.n_bins)
 
     def _options(self, n_rows: int) -> engine.Options:
         loss: Loss = "gaussian_nll" if self.loss == "gaussian_nll" else "squared_error"
@@ -211,6 +226,14 @@ beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-7
     Adam's constants.
 """,
     "training": """
+numeric_encoding : {"piecewise_linear", "periodic"} or None, default=None
+    What the networks see of a column with more than two values, besides the column itself. ``"piecewise_linear"``: its
+    position, from 0 to 1, within each of ``n_bins`` bins between quantiles of the training rows, so that the first layer can
+    bend at every edge; beyond the smallest and the largest training value only the column itself still counts.
+    ``"periodic"``: sines and cosines of ``n_bins // 2`` frequencies.
+n_bins : int, default=16
+    Inputs that ``numeric_encoding`` adds for a column, at most 255. A column with few values has fewer bins, one between
+    each two of them.
 alpha : float, default=0.0
     Decoupled weight decay.
 max_grad_norm : float or None, default=None

@@ -94,7 +94,10 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self._learned(fitted, extra, sample, plan)
 
     def _recipe(self, options: engine.Options, sample: Sample, plan: Plan | None, seed: int) -> Recipe:
-        architecture = self._architecture(sample.X.shape[1], sample.y.shape[1])
+        # Rows of folds have their say in an encoding, which reads X alone; rows that no network trains on have none.
+        seen = slice(None) if plan is None or not plan.keeps_rows_from_final else plan.fold_of_row < 0
+        encoding = self._encoding(sample.X[seen])
+        architecture = self._architecture(sample.X.shape[1], sample.y.shape[1], encoding)
         held_out = self.holdout_fraction if plan is not None and plan.keeps_rows_from_final else None
         return Recipe(architecture, options, seed, (held_out, *self._sampling()), sample.fingerprint)
 

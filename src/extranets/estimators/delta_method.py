@@ -126,6 +126,14 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         "n_effective_parameters_": Array,
     }
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.numeric_encoding is not None:
+            raise ValueError(
+                "The delta method needs numeric_encoding=None: a column is a sum of the positions in its bins, so that J'J "
+                "would be singular. Another estimator can use an encoding."
+            )
+
     def _learn(self, sample: Sample) -> dict[str, Any]:
         architecture = self._architecture(sample.X.shape[1], sample.y.shape[1])
         n_parameters = architecture.n_parameters(architecture.hidden)

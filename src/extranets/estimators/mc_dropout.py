@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from extranets import engine
 from extranets._random import Purpose, draw_seed, uniforms
 from extranets.engine import reference
+from extranets.engine.reference_encoding import column_of_input
 from extranets.estimators._fitted import Recipe
 from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
 from extranets.estimators._onnx import network_moments
@@ -224,9 +225,11 @@ def pass_factors(network: Ensemble, n_passes: int, recipe: Recipe) -> list[Array
     members = network.members
     layers = reference.unflatten(network.parameters, members.architecture, members.widths[0])
     keeps = recipe.options.dropout_keep, recipe.options.input_keep
+    columns = column_of_input(members.architecture.encoding, members.architecture.n_inputs)
 
     def of_pass(index: int) -> list[Array]:
-        return reference.dropout_factors(partial(uniforms, recipe.seed, index, Purpose.PASS), layers, 1, *keeps)
+        draw = partial(uniforms, recipe.seed, index, Purpose.PASS)
+        return reference.dropout_factors(draw, layers, 1, *keeps, columns)
 
     return [np.stack(factors) for factors in zip(*map(of_pass, range(n_passes)), strict=True)]
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from extranets.encodings import Encoding, PiecewiseLinear
 from extranets.networks import Architecture, Ensemble, Floats
-from extranets.onnx_graph.graph import Value
+from extranets.onnx_graph.graph import Value, concatenate
 
 
 def stacked_layers(ensemble: Ensemble) -> list[tuple[Floats, Floats]]:
@@ -32,6 +33,21 @@ def stacked_layers(ensemble: Ensemble) -> list[tuple[Floats, Floats]]:
     return layers
 
 
+def encoded(x: Value, encoding: Encoding | None) -> Value:
+    """What the first layer reads: the columns, then their entries, column after column. Shape: ``(n, k)`` -> ``(n, n_first)``."""
+    if encoding is None or not len(encoding.columns):
+        return x
+    spread = x.take(np.repeat(encoding.columns, encoding.n_entries), axis=1)
+    if isinstance(encoding, PiecewiseLinear):
+        edges = encoding.edges_of_columns()
+        starts, gaps = np.concatenate([e[:-1] for e in edges]), np.concatenate([np.diff(e) for e in edges])
+        return concatenate([x, ((spread - starts) / gaps).apply("Clip", np.float32(0), np.float32(1))], axis=1)
+    # sin(a + pi/2) is cos(a)
+    angles = np.tile(np.float32(2 * np.pi) * np.tile(encoding.frequencies, 2), len(encoding.columns))
+    quarter = np.repeat(np.array([0, np.pi / 2], dtype=np.float32), len(encoding.frequencies))
+    return concatenate([x, (spread * angles + np.tile(quarter, len(encoding.columns))).apply("Sin")], axis=1)
+
+
 def heads(x: Value, ensemble: Ensemble, factors: Sequence[npt.NDArray] | None = None) -> Value:
     """Heads of every member, or of one network's stochastic passes.
 
@@ -40,6 +56,7 @@ def heads(x: Value, ensemble: Ensemble, factors: Sequence[npt.NDArray] | None = 
     Shape: x ``(n, n_inputs)`` float32 -> ``(n_members or n_passes, n, n_heads)`` float64, for sums over many members.
     """
     layers = stacked_layers(ensemble)
+    x = encoded(x, ensemble.members.architecture.encoding)
     for index, (weights, biases) in enumerate(layers):
         if index > 0:
             x = x.apply("Relu")
