@@ -22,9 +22,7 @@ from extranets.uncertainty.noise import held_out_variance
 
 
 def quick(**changes):
-    """Few networks, and constant noise; noise that depends on x is tested in test_noise_model.py."""
-    usual = {"n_estimators": 8, "max_iter": 40, "noise_model": "constant", "random_state": 0}
-    return ExtraNetsRegressor(**{**usual, **changes})
+    return ExtraNetsRegressor(**{"n_estimators": 8, "max_iter": 40, "random_state": 0, **changes})
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import extranets
@@ -20,7 +21,8 @@ def rows(n, seed):
 
 
 def quick(**changes):
-    return ExtraNetsRegressor(**{"n_estimators": 8, "max_iter": 40, "random_state": 0, "alpha": 0.1, **changes})
+    usual = {"n_estimators": 8, "max_iter": 40, "random_state": 0, "alpha": 0.1, "noise_model": "networks"}
+    return ExtraNetsRegressor(**{**usual, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -85,22 +87,24 @@ def test_weights_count():
     assert np.average(unseen[:, 0], weights=weight) == pytest.approx(1.0, rel=0.3)
 
 
-def test_auto_needs_rows_and_squared_error_and_an_interval_that_uses_it():
-    X, y, _ = rows(99, 0)
-    assert quick().fit(X, y).noise_variance_ is not None
+def test_there_is_no_single_noise_variance():
     X, y, _ = rows(150, 0)
-    assert quick().fit(X, y).noise_variance_ is None
-    assert quick(interval="paper").fit(X, y).noise_variance_ is not None
-    assert quick(noise="holdout").fit(X, y).noise_variance_ is not None  # 30 rows are held out
-    assert quick(loss="gaussian_nll").fit(X, y)._noise_model is None
-    assert quick(noise_model="networks", interval="total").fit(X, y).noise_variance_ is None
+    assert quick(interval="total").fit(X, y).noise_variance_ is None
+    assert quick(noise_model="constant").fit(X, y).noise_variance_ > 0
+
+
+@pytest.mark.parametrize(("n", "changes"), [(99, {}), (150, {"noise": "holdout"})])
+def test_too_few_rows_are_refused(n, changes):
+    X, y, _ = rows(n, 0)
+    with pytest.raises(ValueError, match="needs at least 100 held-out rows, and there are"):
+        quick(**changes).fit(X, y)
 
 
 @pytest.mark.parametrize("changes", [{"noise": "train", "interval": "paper"}, {"loss": "gaussian_nll"}])
 def test_networks_are_refused_where_they_cannot_be(changes):
     X, y, _ = rows(150, 0)
     with pytest.raises(ValueError, match="noise_model='networks' needs errors"):
-        quick(noise_model="networks", **changes).fit(X, y)
+        quick(**changes).fit(X, y)
 
 
 def test_several_outputs_of_which_one_is_constant():
@@ -123,3 +127,18 @@ def test_threads_do_not_matter_and_files_keep_it(fitted, tmp_path):
 def test_far_away_rows_have_finite_noise(fitted):
     far = fitted.predict_components(np.full((3, 3), 1e6))
     assert np.isfinite(far.aleatoric).all() and (far.aleatoric > 0).all()
+
+
+def test_other_rows_calibrate_it_anew(fitted):
+    again = quick().fit(*rows(1500, 0)[:2])
+    before = again.calibration_
+    assert (again.estimate_noise(*rows(500, 7)[:2]).calibration_ != before).any()
+    with pytest.raises(ValueError, match="noise_model='constant'"):
+        again.set_params(interval="total").estimate_noise(*rows(500, 7)[:2])
+
+
+def test_the_graph_has_it(fitted, tmp_path):
+    X = rows(300, 8)[0]
+    fitted.to_onnx(tmp_path / "m.onnx")
+    sd = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["sd"], {"X": X})[0]
+    np.testing.assert_allclose(sd, fitted.predict(X, return_std=True)[1], rtol=1e-5)

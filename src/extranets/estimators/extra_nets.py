@@ -60,10 +60,9 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     null_members : {"redraw", "drop"}, default="redraw"
         What to do with a mask that empties a hidden layer. Dropped members are counted in ``n_null_``.
     {held_out}
-    noise_model : {"auto", "constant", "networks"}, default="auto"
-        ``"networks"``: the noise depends on x; small networks are fitted to the logarithms of squared errors on held-out rows.
-        ``"constant"``: it is the same everywhere. ``"auto"``: networks for the intervals ``"calibrated"`` and ``"cv+"`` if at
-        least 100 rows are held out and the networks do not predict a variance themselves.
+    noise_model : {"constant", "networks"}, default="constant"
+        ``"constant"``: the noise is the same everywhere. ``"networks"``: it depends on x; small networks are fitted to the
+        logarithms of squared errors on held-out rows, at least 100 of them.
     interval : {"calibrated", "paper", "total", "cv+"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
         a * spread + b * noise with a, b >= 0 fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
@@ -99,7 +98,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     _: KW_ONLY
     loss: Literal["squared_error", "gaussian_nll"] = "squared_error"
     null_members: Literal["redraw", "drop"] = "redraw"
-    noise_model: Literal["auto", "constant", "networks"] = "auto"
+    noise_model: Literal["constant", "networks"] = "constant"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
     warm_start: bool = False
 
@@ -116,7 +115,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "keep_prob": [Interval(Real, 0, 1, closed="right")],
         "loss": [LOSS],
         "null_members": [StrOptions({"redraw", "drop"})],
-        "noise_model": [StrOptions({"auto", "constant", "networks"})],
+        "noise_model": [StrOptions({"constant", "networks"})],
         "interval": [StrOptions(set(constructions))],
         "warm_start": ["boolean"],
     }
@@ -157,22 +156,19 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         return learned
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
-        rows = None if plan is None else plan.held_rows()
-        if plan is None or rows is None or not self._models_noise(len(rows)):
+        if plan is None or self.noise_model == "constant":
             return {**super()._noise_of(fitted, extra, sample, plan), "_noise_model": None}
+        rows = plan.held_rows()
+        if len(rows) < FEWEST_ROWS:
+            raise ValueError(
+                f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and there are {len(rows)}; use 'constant'."
+            )
         held = plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
-        threads = thread_count(self.n_jobs)
-        model, variance = NoiseModel.fit(held, sample.X[rows], fitted.recipe.seed, threads)
+        model, variance = NoiseModel.fit(held, sample.X[rows], fitted.recipe.seed, thread_count(self.n_jobs))
         return {
             **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
             "_noise_model": model,
         }
-
-    def _models_noise(self, n_held_out: int) -> bool:
-        if self.noise_model == "auto":
-            wanted = self.interval in ("calibrated", "cv+") and self.loss == "squared_error"
-            return wanted and n_held_out >= FEWEST_ROWS
-        return self.noise_model == "networks"
 
     def _moments(self) -> Moments:
         moments = super()._moments()
