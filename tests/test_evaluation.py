@@ -90,7 +90,13 @@ def test_the_coverage_table_has_counts_and_limits(predictions):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"), [(0.8, 0.89, "too narrow"), (0.91, 0.99, "too wide"), (0.85, 0.95, "as promised")]
+    ("low", "high", "verdict"),
+    [
+        (0.8, 0.89, "too narrow"),
+        (0.91, 0.99, "too wide"),
+        (0.85, 0.95, "as promised"),
+        (0.7, 0.99, "too few rows to tell"),
+    ],
 )
 def test_verdicts(low, high, verdict):
     assert CoverageRow(0.9, (low + high) / 2, low, high, 1.0, 1.0).verdict == verdict

@@ -15,6 +15,7 @@ ROOT = Path(extranets.__file__).parent
 LAYERS = [
     "_random",
     "_atomic",
+    "_json",
     "data",
     "model_file",
     "encodings",

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from extranets.estimators import METHODS
 from extranets.evaluation import Array, OutOfFold, cross_validate, sample_rows
-from extranets.tables import TableRegressor
+from extranets.tables import Schema, TableRegressor
 from extranets.uncertainty.conformal import cv_plus_interval
 
 TREES = ("gradient boosting", "extra-trees")
@@ -117,10 +117,18 @@ def compare(
     failed : dict from the names of methods that could not be fitted to the reasons
     """
     X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
+    settings = dict(table_settings or {})
+    # Once for all: a fault of the table is none of the methods', and every fold takes the columns for the same.
+    settings["kinds"] = Schema.learn(
+        X,
+        settings.get("kinds"),
+        max_categories=settings.get("max_categories", 30),
+        na_values=settings.get("na_values", ()),
+    ).kinds()
     found: dict[str, OutOfFold] = {}
     failed: dict[str, str] = {}
     for name in methods:
-        model = TableRegressor(candidate(name, seed, n_jobs), **(table_settings or {}))
+        model = TableRegressor(candidate(name, seed, n_jobs), **settings)
         fold = None if begin is None else lambda k, n, name=name: begin(name, k, n)
         try:
             with warnings.catch_warnings():

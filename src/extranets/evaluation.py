@@ -16,6 +16,7 @@ Array = npt.NDArray[np.float64]
 
 # Fine enough for a slider, and the levels that people ask for are among them.
 LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
+VAGUE = 0.2  # limits this far apart say nothing for a coverage
 CONFIDENCE = 0.95  # of the limits beside an observed coverage
 SMALLEST_STD = float(np.finfo(np.float64).tiny)
 
@@ -145,7 +146,9 @@ class CoverageRow:
     def verdict(self) -> str:
         if self.high < self.nominal:
             return "too narrow"
-        return "too wide" if self.low > self.nominal else "as promised"
+        if self.low > self.nominal:
+            return "too wide"
+        return "as promised" if self.high - self.low <= VAGUE else "too few rows to tell"
 
 
 def coverage_table(predictions: Predictions, levels: Sequence[float] | None = None) -> list[CoverageRow]:

@@ -64,11 +64,15 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--features", "aera"], ["aera", "area"]),
         (["--id", "flats"], ["flats", "flat"]),
         (["-o", "nowhere/m.xnet"], ["nowhere"]),
+        (["-o", "."], ["is a folder"]),
+        (["--folds", "1"], ["at least 2"]),
+        (["--features", "area,rent"], ["rent is the target"]),
+        (["--jobs", "0"], ["n_jobs=0"]),
     ],
 )
 def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, extranets, arguments, words):
     done = extranets("fit", rents / "train.csv", "-t", "rent", "--folds", 0, "-o", tmp_path / "m.xnet", *arguments)
-    assert done.returncode in (1, 2) and "Traceback" not in done.stderr
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     assert all(word in " ".join(done.stderr.split()) for word in words), done.stderr
     assert not (tmp_path / "m.xnet").exists()
 
@@ -83,6 +87,22 @@ def test_ctrl_c_stops_a_fit_and_leaves_no_file(rents, tmp_path):
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and "Traceback" not in errors and time.monotonic() - begin < 10
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, extranets):
+    """Brackets are no markup; one "maybe" among yes and no makes categories in every fold; one gap does not stop --strict."""
+    random = np.random.default_rng(0)
+    answers = np.where(random.uniform(size=90) < 0.5, "yes", "no").astype(object)
+    answers[7] = "maybe"
+    size = random.normal(size=90).round(3).astype(object)
+    size[3] = ""
+    table = pandas.DataFrame({"size [/m]": size, "answer [bold]": answers, "y": random.normal(size=90)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=3", "--set", "max_iter=10", "--folds", 3, "--strict", "-o", tmp_path / "m.xnet")
+    done = extranets("fit", tmp_path / "t.csv", "-t", "y", *quick)
+    assert done.returncode == 0, done.stderr
+    assert "size [/m]" in done.stdout and "answer [bold]" in done.stdout and "Warning" not in done.stderr
+    assert package.load(tmp_path / "m.xnet").strict
 
 
 # -- malformed tables ----------------------------------------------------------------------------------------------------
@@ -216,6 +236,13 @@ def test_a_closed_pipe_is_no_error(rents):
     assert "Traceback" not in errors and "Exception" not in errors
 
 
+def test_a_kept_column_must_not_hide_a_prediction(rents, extranets, tmp_path):
+    table = pandas.read_csv(rents / "test.csv").rename(columns={"flat": "sd"})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = extranets("predict", rents / "model.xnet", tmp_path / "t.csv", "--keep", "sd")
+    assert done.returncode == 2 and "rename it" in done.stderr
+
+
 def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
     table = pandas.read_csv(rents / "test.csv")
     table.loc[0, "district"], table.loc[1, "area"] = "Moon", np.nan
@@ -223,6 +250,7 @@ def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
     done = extranets("predict", rents / "model.xnet", tmp_path / "new.csv")
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 301
     assert all(word in done.stderr for word in ("Warning", "district", "Moon", "area"))
+    assert extranets("evaluate", rents / "model.xnet", tmp_path / "new.csv").stderr.count("Moon") == 1
     table.drop(columns=["built", "area"]).to_csv(tmp_path / "less.csv", index=False)
     done = extranets("predict", rents / "model.xnet", tmp_path / "less.csv")
     assert done.returncode == 3 and all(word in done.stderr for word in ("less.csv", "built", "area"))
@@ -248,7 +276,7 @@ def test_an_estimator_of_arrays_is_refused_with_the_way_out(rents, extranets, tm
     X = np.random.default_rng(0).normal(size=(50, 2))
     package.PBPRegressor(max_iter=2).fit(X, X[:, 0]).save(tmp_path / "m.xnet")
     done = extranets("predict", tmp_path / "m.xnet", rents / "test.csv")
-    assert done.returncode == 1 and "TableRegressor" in done.stderr
+    assert done.returncode == 4 and "TableRegressor" in done.stderr
 
 
 # -- evaluate, compare, info ---------------------------------------------------------------------------------------------
@@ -311,6 +339,7 @@ def test_info_finds_a_flipped_bit(rents, extranets, tmp_path):
     content[-100] ^= 4
     (tmp_path / "bad.xnet").write_bytes(content)
     assert extranets("info", tmp_path / "bad.xnet").returncode == 4
+    assert extranets("info", tmp_path / "bad.xnet", "--json").returncode == 4
 
 
 # -- report, demo --------------------------------------------------------------------------------------------------------
@@ -320,9 +349,27 @@ def test_report_writes_a_page_and_its_figures(rents, extranets, tmp_path):
     page = tmp_path / "report.html"
     done = extranets("report", rents / "model.xnet", rents / "test.csv", "-o", page, "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"report": str(page), "summary": str(tmp_path / "report.json")}
+    assert json.loads(done.stdout) == {"report": str(page), "summary": str(tmp_path / "report.summary.json")}
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    json.loads((tmp_path / "report.json").read_text())
+    json.loads((tmp_path / "report.summary.json").read_text())
+
+
+def test_report_is_about_the_coverage_of_the_model(rents, extranets, tmp_path):
+    quick = (
+        "--set",
+        "n_estimators=3",
+        "--set",
+        "max_iter=10",
+        "--folds",
+        0,
+        "--coverage",
+        0.975,
+        "-o",
+        tmp_path / "m.xnet",
+    )
+    assert extranets("fit", rents / "train.csv", "-t", "rent", *quick).returncode == 0
+    assert extranets("report", tmp_path / "m.xnet", rents / "test.csv", "-o", tmp_path / "r.html").returncode == 0
+    assert "97.5 %" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):
@@ -333,10 +380,10 @@ def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):
 
 
 def test_demo_goes_the_whole_way(extranets, tmp_path):
-    done = extranets("demo", tmp_path / "demo", "--rows", 100)
+    done = extranets("demo", tmp_path / "demo", "--rows", 200)
     assert done.returncode == 0, done.stderr
     files = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert files == {"train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html", "report.json"}
+    assert files == {"train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html", "report.summary.json"}
     assert "$ extranets fit" in done.stderr and "$ extranets report" in done.stderr
 
 

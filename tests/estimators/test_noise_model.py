@@ -8,7 +8,7 @@ import pytest
 
 import extranets
 from extranets import ExtraNetsRegressor, metrics
-from extranets.estimators._noise_model import NoiseModel
+from extranets.estimators._noise_model import NoiseModel, _slope
 from extranets.uncertainty.components import HeldOut
 
 
@@ -76,15 +76,28 @@ def test_what_was_seen_is_not_judged_by_itself():
 
 
 def test_weights_count():
-    """Rows of weight zero but for rounding have no say."""
+    """The noise of half of the rows grows with x, that of the others falls. Who has the weight decides."""
     random = np.random.default_rng(5)
-    X = random.uniform(-1, 1, size=(800, 2)).astype(np.float32)
-    residual = random.normal(size=(800, 1))
-    weight = np.ones(800)
-    residual[::2] *= 10
-    weight[::2] = 1e-6
-    _, unseen = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((800, 1)), weight, 10), X, 0, 1)
-    assert np.average(unseen[:, 0], weights=weight) == pytest.approx(1.0, rel=0.3)
+    X = random.uniform(-1, 1, size=(1600, 2)).astype(np.float32)
+    grows = np.arange(1600) % 2 == 0
+    residual = random.normal(size=(1600, 1)) * np.exp(np.where(grows[:, None], 2, -1) * X[:, :1])
+    for heavy, sign in ((grows, 1), (~grows, -1)):
+        weight = np.where(heavy, 1.0, 1e-6)
+        unseen = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((1600, 1)), weight, 10), X, 0, 1)[1]
+        assert sign * np.corrcoef(np.log(unseen[:, 0]), X[:, 0])[0, 1] > 0.8
+        assert np.average(residual[:, 0] ** 2 / unseen[:, 0], weights=weight) == pytest.approx(1.0)
+
+
+def test_what_the_networks_find_is_shrunk_by_what_it_deserves():
+    predicted = np.array([[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]])
+    observed = np.array([[0.5, -2.0, 3.0], [-0.3, 2.0, -3.0]])
+    np.testing.assert_allclose(_slope(predicted, observed, np.array([1.0, 3.0])), [(0.5 + 0.9) / 4, 0.0, 1.0])
+    random = np.random.default_rng(6)
+    X = random.normal(size=(120, 40)).astype(np.float32)  # so many columns that networks see something in anything
+    residual = random.normal(size=(120, 1))
+    model, _ = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((120, 1)), np.ones(120), 10), X, 0, 1)
+    logs = np.log(residual**2 + 0.01)
+    assert model.slope[0] < 0.5 * logs.std()
 
 
 def test_there_is_no_single_noise_variance():

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from extranets._json import as_json
 from extranets.evaluation import coverage_table, scores
 from extranets.report import summarise
-from extranets.report.plain import as_json
 from tests.report.examples import fitted, made
 
 

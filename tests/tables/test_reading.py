@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extranets.tables import TableError, open_table
+from extranets.tables import Schema, TableError, open_table, open_writer
 
 FRAME = pandas.DataFrame({"area": [50.5, 72.0, None], "city": ["Ulm", "Köln", None], "rooms": [2, 3, 4]})
 CSV = FRAME.to_csv(index=False)
@@ -164,10 +164,35 @@ def test_blocks_cross_the_batches_of_all_formats(tmp_path):
         assert joined.index.tolist() == list(range(1, 50_001))
 
 
-def test_missing_words_become_missing(tmp_path):
-    found = read_bytes(tmp_path, b"a,b\nNA,x\n ? ,-\n3,n.k.\n", na_values=["n.k."])
-    assert found["a"].isna().tolist() == [True, True, False]
-    assert found["b"].isna().tolist() == [False, True, True]
+def test_fields_stay_as_they_are(tmp_path):
+    """A column that is kept beside predictions is the file's, whatever its words mean elsewhere."""
+    found = read_bytes(tmp_path, b"a,b\nNA,x\n ? ,-\n.,\nnone,n.k.\n", na_values=["n.k."])
+    assert found["a"].tolist() == ["NA", " ? ", ".", "none"]
+    assert found["b"].tolist()[:2] == ["x", "-"] and found["b"].isna().tolist() == [False, False, True, True]
+    pandas.DataFrame({"a": ["NA", "", None]}).to_parquet(tmp_path / "t.parquet")
+    found = read(tmp_path / "t.parquet")
+    assert found["a"].tolist()[:2] == ["NA", ""] and found["a"].isna().tolist() == [False, False, True]
+
+
+def test_gaps_are_found_in_every_encoding(tmp_path):
+    for encoding in ("utf-8", "cp1252"):
+        found = read_bytes(tmp_path, "a,b\n,Köln\nKöln,\n".encode(encoding))
+        assert found["a"].isna().tolist() == [True, False] and found["b"].isna().tolist() == [False, True]
+        assert found["a"].iloc[1] == "Köln"
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint64"])
+def test_whole_numbers_keep_their_digits_beside_a_gap(tmp_path, kind):
+    high = int(np.iinfo(kind).max)
+    table = pa.table({"id": pa.array([high, None, high - 1], kind), "x": [1.0, 2.0, 3.0]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as reader, open_writer(tmp_path / "out.csv") as writer:
+        for block in reader.blocks(2):
+            writer.write(block)
+    assert (tmp_path / "out.csv").read_text() == f"id,x\n{high},1\n,2\n{high - 1},3\n"
+    found = read(tmp_path / "t.parquet")
+    features = Schema.learn(found).read(found)
+    assert features["id"].isna().tolist() == [False, True, False] and features["id"].iloc[0] == float(high)
 
 
 def test_quotes_hold_delimiters_newlines_and_quotes(tmp_path):
@@ -179,6 +204,28 @@ def test_quotes_hold_delimiters_newlines_and_quotes(tmp_path):
 def test_empty_lines_are_no_rows(tmp_path):
     found = read_bytes(tmp_path, b"\na,b\n\n1,2\n\n\n3,4\n\n")
     assert found["a"].tolist() == ["1", "3"]
+    assert "row 2: the number of fields is 1" in refusal(tmp_path, b"\na,b\n\n1,2\n\n3\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_empty_lines_of_a_single_column_are_missing_values(tmp_path, newline):
+    found = read_bytes(tmp_path, newline.join(["", "x", "1", "", "3"]).encode())
+    assert found["x"].isna().tolist() == [False, True, False] and found["x"].tolist()[::2] == ["1", "3"]
+    assert found.index.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("start", [b"sep=;\r\n", b"\xef\xbb\xbfsep=;\n", b'"sep=;"\n', b"SEP=;\n\n"])
+def test_excel_names_the_delimiter(tmp_path, start):
+    found = read_bytes(tmp_path, start + b"a,1;b,2\r\n3,4;5,6\r\n7,8;9\r\n")
+    assert found.columns.tolist() == ["a,1", "b,2"] and found["b,2"].tolist() == ["5,6", "9"]
+    assert found.attrs["semicolons"]
+    assert "row 1: the number of fields is 1" in refusal(tmp_path, start + b"a;b\n1\n")
+    assert "empty" in refusal(tmp_path, start)
+    assert read_bytes(tmp_path, start + b"a;b\n1;2\n", delimiter="|").columns.tolist() == ["a;b"]
+
+
+def test_a_wide_mark_before_the_delimiter(tmp_path):
+    assert read_bytes(tmp_path, "sep=\t\na\tb\n1\t2\n".encode("utf-16")).columns.tolist() == ["a", "b"]
 
 
 def test_names_are_trimmed_and_given_where_they_lack(tmp_path):

@@ -277,6 +277,13 @@ def test_saved_and_loaded(tmp_path, estimator):
     assert info["about"] == {"target": "rent"} and info["schema"]["columns"][0]["name"] == "area"
 
 
+def test_a_set_of_missing_words_is_stored(tmp_path):
+    model = TableRegressor(NETS, na_values={"n.k.", "-999"}).fit(X[:40], y[:40])
+    model.save(tmp_path / "model.xnet")
+    again = model_file.load(tmp_path / "model.xnet")
+    assert again.na_values == ["-999", "n.k."] and again.schema_ == model.schema_
+
+
 def test_conformal_intervals_are_stored(tmp_path):
     model = TableRegressor(NETS).fit(X, y).conformalize(*flats(50, seed=3))
     model.save(tmp_path / "model.xnet")
@@ -300,7 +307,7 @@ def test_hostile_model_files(fitted):
 
 
 def test_what_cannot_be_stored_is_said(tmp_path):
-    with pytest.raises(TypeError, match="LinearRegression"):
+    with pytest.raises(TypeError, match=r"cannot hold a LinearRegression, only the regressors of extranets"):
         TableRegressor(LinearRegression()).fit(X, y).save(tmp_path / "model.xnet")
     with pytest.raises(NotFittedError):
         TableRegressor(NETS).save(tmp_path / "model.xnet")

@@ -72,13 +72,6 @@ def test_kinds(values, kind):
     assert learned(values).kind == kind
 
 
-def test_decimal_commas_only_where_semicolons_separate(tmp_path):
-    frame = csv_frame(tmp_path, "a;b\n3,14;1\n-0,5;2\n7;3\n")
-    assert Schema.learn(frame).read(frame)["a"].tolist() == [3.14, -0.5, 7.0]
-    frame = csv_frame(tmp_path, 'a,b\n"3,14",1\n"-0,5",2\n7,3\n')
-    assert Schema.learn(frame).columns[0].kind == "category"
-
-
 def test_points_and_commas_in_one_column_are_a_mistake(tmp_path):
     frame = csv_frame(tmp_path, "a;b\n" + "3,14;1\n" * 60 + "2.5;2\n")
     message = refusal(Schema.learn, frame)
@@ -103,6 +96,30 @@ def test_kinds_can_be_given():
 def test_order_of_day_and_month_must_be_clear():
     message = refusal(learned, ["1/2/2024", "3/4/2024"])
     assert "column 'x'" in message and "date:%d/%m/%Y" in message and "date:%m/%d/%Y" in message
+
+
+def test_dates_with_short_years_are_named_as_such():
+    days = pandas.date_range("2023-01-01", periods=200)
+    assert "dates with short years" in learned(days.strftime("%d.%m.%y"))
+    assert "(--kind x=date:%d.%m.%y) keeps it" in learned(days.strftime("%d.%m.%y"))
+    assert "(--kind x=date:%m/%d/%y) keeps it" in learned(days.strftime("%m/%d/%y"))
+    assert learned(days.strftime("%m/%d/%y"), kinds={"x": "date:%m/%d/%y"}).first.startswith("2023-01-01")
+
+
+@pytest.mark.parametrize("format", ["%Q", "%", "%Y-%Y", "day", ""])
+def test_formats_that_are_none_are_refused(format):
+    message = refusal(learned, ["31.12.2023", "1.2.2024"], kinds={"x": f"date:{format}"})
+    assert "the table, column 'x'" in message and f"'date:{format}' names no format" in message
+
+
+def test_advice_is_quoted_for_the_shell():
+    frame = pandas.DataFrame({"net price": ["1"] * 60 + ["n a"]})
+    message = refusal(Schema.learn, frame)
+    assert "(--na 'n a')" in message and "(--kind 'net price=category')" in message
+    message = refusal(Schema.learn, pandas.DataFrame({"the day": ["1/2/2024", "3/4/2024"]}))
+    assert "(--kind 'the day=date:%d/%m/%Y')" in message and "(--kind 'the day=date:%m/%d/%Y')" in message
+    dropped = Schema.learn(pandas.DataFrame({"id $": [f"n{i}" for i in range(200)], "a": np.arange(200.0)})).dropped
+    assert "(--kind 'id $=category')" in dropped["id $"]
 
 
 def test_days_that_do_not_exist_are_no_dates():
@@ -309,7 +326,7 @@ HOSTILE = [
     (["columns", 0, "fill"], float("inf")), (["columns", 0, "fill"], 10**400), (["columns", 0, "low"], float("nan")),
     (["columns", 0, "more"], 1), (["columns", 1, "fill"], 0.5), (["columns", 1, "share"], 2.0), (["columns", 2, "fill"], "NaT"),
     (["columns", 2, "first"], "yesterday"), (["columns", 2, "last"], "99999-01-01"), (["columns", 2, "has_time"], 1),
-    (["columns", 2, "format"], "x" * 200), (["columns", 2, "format"], "no"), (["columns", 2, "first"], ["2024-01-01"]),
+    (["columns", 2, "format"], "x" * 200), (["columns", 2, "format"], "no"), (["columns", 2, "format"], "%Q"), (["columns", 2, "first"], ["2024-01-01"]),
     (["columns", 3, "categories"], "xy"), (["columns", 3, "categories"], [1]), (["columns", 3, "categories"], ["x", "x"]),
     (["columns", 3, "categories"], ["z"]), (["columns", 3, "categories"], ["(other)"]), (["columns", 3, "rare"], 3),
     (["columns", 3, "categories"], [f"{i}" for i in range(20_000)]), (["columns", 3, "categories"], ["y" * 20_000]),

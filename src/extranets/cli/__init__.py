@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +64,9 @@ def main() -> None:
         code = exit_code(error)
         if code is None or (debug and code != INTERRUPTED):
             raise
-        if str(error):
+        if isinstance(error, ModuleNotFoundError):
+            say(f'Error: {error}. What tables, reports and ONNX need comes with: pip install "extranets[all]"')
+        elif str(error):
             say(f"{error}" if code == INTERRUPTED else f"Error: {error}")
         sys.exit(code)
 
@@ -79,6 +82,11 @@ def exit_code(error: BaseException) -> int | None:
     return int(getattr(error, "exit_code", FAILED))  # tables and model files have their own
 
 
+@cache  # the same words once: several predictions of one table find the same
+def _say_warning(text: str) -> None:
+    say(f"Warning: {text}")
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
     if not issubclass(category, DeprecationWarning):
-        say(f"Warning: {message}")
+        _say_warning(str(message))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from extranets.cli._shared import check_input
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -19,16 +21,19 @@ class Loaded:
 
 def load_model(path: str) -> Loaded:
     """Load a table's model, and refuse others with the way out."""
-    from extranets.model_file import load, read_info
+    from extranets.model_file import ModelFileError, load, read_info
     from extranets.tables import TableRegressor
 
+    check_input(path)
     info = read_info(path)
     model = load(path)
     if not isinstance(model, TableRegressor):
-        raise ValueError(
-            f"{path} holds a {type(model).__name__}, which takes arrays. The command line predicts tables: fit with "
+        raise ModelFileError(
+            f"{path} holds an estimator that takes arrays, {type(model).__name__}. The command line predicts tables: fit with "
             "`extranets fit`, or wrap the estimator in extranets.tables.TableRegressor and save that."
         )
+    if not model.regressor_._y_is_vector:
+        raise ModelFileError(f"{path} predicts several targets at once; the command line takes models of one.")
     about = info.get("about") or {}
     target, id, coverage = about.get("target"), about.get("id"), about.get("coverage", 0.9)
     return Loaded(

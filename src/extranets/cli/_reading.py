@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from extranets.cli._shared import named_columns
+from extranets.cli._shared import check_input, named_columns
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,13 @@ class Labelled:
     file: str
     X: Any
     y: npt.NDArray[np.float64]
+    target: str
 
     def select(self, features: list[str] | None, id: str | None) -> Labelled:
         """With the features that were asked for, and without the column that names rows."""
         columns = [str(name) for name in self.X.columns]
-        chosen = named_columns(features, columns, "--features") if features else columns
-        names_rows = named_columns([id], columns, "--id") if id else []
+        chosen = named_columns(features, columns, "--features", self.target) if features else columns
+        names_rows = named_columns([id], columns, "--id", self.target) if id else []
         return replace(self, X=self.X[[name for name in chosen if name not in names_rows]])
 
 
@@ -39,7 +40,8 @@ def read_labelled(
 ) -> Labelled:
     from extranets.tables import open_table, take_target
 
+    check_input(table)
     with open_table(table, delimiter=delimiter, encoding=encoding, na_values=na) as reader:
         frame, file = reader.read(), reader.name
     X, y = take_target(frame, target, na_values=na, drop_missing=drop_missing, allow_constant=allow_constant)
-    return Labelled(file, X, y)
+    return Labelled(file, X, y, target)

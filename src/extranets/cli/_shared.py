@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import difflib
-import json
-import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from extranets._json import as_json
 
 TableFile = Annotated[str, typer.Argument(help="CSV, Parquet, Feather or Excel file; - reads CSV from standard input.")]
 ModelFile = Annotated[str, typer.Argument(help="Model file, as `extranets fit` writes it.")]
@@ -22,11 +22,11 @@ Missing = Annotated[list[str] | None, typer.Option("--na", help="Text that stand
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.")]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
 Features = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to predict from, comma-separated or repeated; all others if not given."),
+    typer.Option(help="Columns to predict from, comma-separated or repeated (a name with a comma: repeated)."),
 ]
 Id = Annotated[
     str | None, typer.Option("--id", help="Column that names rows: no feature, but kept beside predictions.")
@@ -42,34 +42,22 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)  # of the table that `evaluate` prints, 
 
 def say(text: str = "") -> None:
     """To standard error, so that standard output can be piped."""
-    Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False)
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def show(table: Table) -> None:
-    console = Console()
-    (console if console.is_terminal else Console(width=200)).print(table)
+    width = None if Console().is_terminal else 200
+    # Names of columns are not ours: "area [m2]" is no markup.
+    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """As JSON has it: no NumPy types, and null for NaN and infinity."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(as_json(value, indent=2))
 
 
 def figure(value: float) -> str:
     """Five significant digits."""
-    return f"{value:.5g}" if not math.isfinite(value) or abs(value) < 1e5 else f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:.5g}"
 
 
 def percent(share: float) -> str:
@@ -125,12 +113,27 @@ def kinds(pairs: list[str] | None) -> dict[str, str]:
     return found
 
 
-def named_columns(names: list[str] | None, columns: list[str], option: str) -> list[str]:
-    """Column names given one by one or separated by commas; each must be there."""
+def check_output(path: Path) -> None:
+    """Before any work is done."""
+    if path.is_dir():
+        raise typer.BadParameter(f"--output: {path} is a folder; give the name of a file.")
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"--output: there is no folder {path.absolute().parent}.")
+
+
+def check_input(path: str) -> None:
+    if path != "-" and not Path(path).is_file():
+        raise typer.BadParameter(f"there is no file {path}.")
+
+
+def named_columns(names: list[str] | None, columns: list[str], option: str, target: str | None = None) -> list[str]:
+    """Column names given one by one or separated by commas; each must be there, and none is the target."""
     wanted = []
     for name in names or []:
         wanted += [name] if name in columns else [part.strip() for part in name.split(",")]
     for name in wanted:
+        if name == target:
+            raise typer.BadParameter(f"{option}: {name} is the target.")
         if name not in columns:
             raise typer.BadParameter(f"{option}: the table has no column {name}.{hint(name, columns)}")
     return list(dict.fromkeys(wanted))

@@ -93,11 +93,11 @@ def compare(
         print_json(
             {"file": training.file, "coverage": level, "methods": [x.as_dict() for x in lines], "failed": failed}
         )
-        return
-    if lines:
-        show(_table(lines, level, training.file))
-    for name, reason in failed.items():
-        say(f"{name} could not be fitted: {reason}")
+    else:
+        if lines:
+            show(_table(lines, level, training.file))
+        for name, reason in failed.items():
+            say(f"{name} could not be fitted: {reason}")
     if not lines:
         raise typer.Exit(1)
 

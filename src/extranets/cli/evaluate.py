@@ -98,6 +98,7 @@ def judged(
     target = target or loaded.target
     if target is None:
         raise typer.BadParameter("The model does not name its target; give --target COLUMN.")
+    levels = sorted({*(LEVELS.tolist() if levels is None else levels), loaded.coverage})
     labelled = read_labelled(
         table,
         target,
@@ -120,7 +121,7 @@ def judged(
         loaded.model,
         X,
         y,
-        levels=LEVELS if levels is None else levels,
+        levels=levels,
         members=members,
         target=target,
         features=schema.read(X),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from extranets.cli._shared import (
     TableFile,
     Target,
     check_coverage,
+    check_output,
     figure,
     hint,
     kinds,
@@ -34,6 +36,8 @@ from extranets.cli._shared import (
     settings,
     show,
 )
+
+MOST_COLUMNS = 60  # that the summary shows
 
 
 def fit(
@@ -74,8 +78,9 @@ def fit(
 
     begin = time.perf_counter()
     (level,) = check_coverage([coverage])
-    if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"--output: there is no folder {output.absolute().parent}.")
+    check_output(output)
+    if folds == 1:
+        raise typer.BadParameter("--folds must be at least 2, or 0 for no cross-validation.")
     network = _network(method, set, seed, jobs, quiet)
     missing = tuple(na or ())
     training = read_labelled(
@@ -85,8 +90,10 @@ def fit(
     schema = Schema.learn(training.X, column_kinds, na_values=missing)
     if not json:
         show(_data_table(schema, training, target))
-    model = TableRegressor(network, kinds=column_kinds, na_values=missing, strict=strict)
+    # Every fold takes the columns for what all rows show them to be; what else there is to learn, it learns from its own rows.
+    model = TableRegressor(network, kinds=schema.kinds(), na_values=missing)
     judged = _cross_validate(model, training, level, folds, seed, quiet) if folds else None
+    model.set_params(kinds=column_kinds, strict=strict)
     if not quiet:
         say("All rows:")
     model.fit(training.X, training.y)
@@ -112,23 +119,33 @@ def fit(
 
 def _network(method: str, set: list[str] | None, seed: int, jobs: int | None, quiet: bool) -> Any:
     from extranets.estimators import METHODS
+    from extranets.estimators._progress import thread_count
 
     if method not in METHODS:
         raise typer.BadParameter(f"--method: there is no {method}.{hint(method, list(METHODS))}")
     network = METHODS[method](random_state=seed, n_jobs=jobs, verbose=0 if quiet else 1)
-    return network.set_params(**settings(set, network))
+    network.set_params(**settings(set, network))
+    try:
+        network._check_parameters()
+        thread_count(jobs)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return network
 
 
 def _cross_validate(model: Any, training: Labelled, level: float, folds: int, seed: int, quiet: bool) -> dict[str, Any]:
     from extranets.evaluation import cross_validate
+    from extranets.tables import TableWarning
 
     def begin_fold(number: int, n_folds: int) -> None:
         if not quiet:
             say(f"Fold {number} of {n_folds}:")
 
-    found = cross_validate(
-        model, training.X, training.y, coverage=level, n_folds=folds, seed=seed, begin_fold=begin_fold
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)  # that a fold has no row of some category is no news
+        found = cross_validate(
+            model, training.X, training.y, coverage=level, n_folds=folds, seed=seed, begin_fold=begin_fold
+        )
     return {"n_folds": found.n_folds, "n_judged": found.n_judged, "n_rows": len(found.y), **found.scores()}
 
 
@@ -141,10 +158,12 @@ def _forget_this_machine(model: Any) -> None:
 def _data_table(schema: Any, training: Labelled, target: str) -> Table:
     table = Table("column", "taken for", "missing", "values", title=f"{training.file}: {len(training.y):,} rows")
     missing_in = schema.read(training.X).isna().sum()
-    for column in schema.columns:
+    for column in schema.columns[:MOST_COLUMNS]:
         missing = int(missing_in[column.name])
         table.add_row(column.name, column.kind, f"{missing:,}" if missing else "", column.described())
-    for name, reason in schema.dropped.items():
+    if len(schema.columns) > MOST_COLUMNS:
+        table.add_row("...", "", "", f"{len(schema.columns) - MOST_COLUMNS} more columns")
+    for name, reason in list(schema.dropped.items())[:MOST_COLUMNS]:
         table.add_row(name, "not used", "", reason)
     table.add_section()
     y = training.y

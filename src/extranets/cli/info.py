@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from extranets.cli._shared import Json, ModelFile, figure, percent, print_json, show
+from extranets.cli._shared import Json, ModelFile, check_input, figure, percent, print_json, show
 
 
 def info(model: ModelFile, json: Json = False) -> None:
@@ -16,11 +16,11 @@ def info(model: ModelFile, json: Json = False) -> None:
     """
     from extranets.model_file import load, read_info
 
-    found = read_info(model)
+    check_input(model)
+    found, loaded = read_info(model), load(model)  # loaded so that a damaged file is found out
     if json:
         print_json(found)
         return
-    loaded = load(model)  # so that a damaged file is found out
     show(_summary(model, found, getattr(loaded, "regressor_", loaded)))
     schema = getattr(loaded, "schema_", None)
     if schema is not None:

@@ -9,7 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from extranets.cli._model import Loaded, load_model
-from extranets.cli._shared import Delimiter, Encoding, ModelFile, Quiet, TableFile, check_coverage, named_columns, say
+from extranets.cli._shared import (
+    Delimiter,
+    Encoding,
+    ModelFile,
+    Quiet,
+    TableFile,
+    check_coverage,
+    check_input,
+    named_columns,
+    say,
+)
 
 PATIENCE = 2.0  # seconds before progress is shown, and between two lines of it
 
@@ -45,6 +55,7 @@ def predict(
     from extranets.tables import Notes, open_table, open_writer
 
     loaded = load_model(model)
+    check_input(table)
     levels = check_coverage(coverage or [loaded.coverage])
     if json and output != "-":
         raise typer.BadParameter("--json prints to standard output; leave out --output.")
@@ -69,7 +80,13 @@ def predict(
 def _kept_columns(id: str | None, keep: list[str] | None, loaded: Loaded, columns: list[str]) -> list[str]:
     if id is None and loaded.id in columns:
         id = loaded.id
-    return named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
+    kept = named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
+    for name in kept:
+        if name in ("prediction", "sd") or name.startswith(("lower_", "upper_", "member_")):
+            raise typer.BadParameter(
+                f"--id or --keep: {name} is the name of a column that is written; rename it in the table."
+            )
+    return kept
 
 
 def _predictions(network: Any, X: Any, levels: list[float], components: bool, members: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from extranets.cli._model import load_model
-from extranets.cli._shared import Delimiter, DropMissing, Encoding, Json, print_json, say
+from extranets.cli._shared import Delimiter, DropMissing, Encoding, Json, check_output, print_json, say
 from extranets.cli.evaluate import OptionalTarget, judged
 
 
@@ -35,6 +35,7 @@ def report(
     """
     from extranets.report import summarise, summarise_run, write
 
+    check_output(output)
     summary: Any
     if source.is_dir():
         if table is not None:
@@ -45,8 +46,9 @@ def report(
             raise typer.BadParameter(
                 "A report on a model needs a table with known targets: extranets report MODEL TABLE"
             )
+        loaded = load_model(str(source))
         predictions = judged(
-            load_model(str(source)),
+            loaded,
             table,
             target,
             most_rows=rows,
@@ -55,8 +57,8 @@ def report(
             delimiter=delimiter,
             encoding=encoding,
         )
-        summary = summarise(predictions)
-    figures = output.with_suffix(".json")
+        summary = summarise(predictions, loaded.coverage)
+    figures = output.with_name(f"{output.stem}.summary.json")
     write(summary, output, figures)
     if json:
         print_json({"report": str(output), "summary": str(figures)})

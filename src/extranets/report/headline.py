@@ -21,7 +21,6 @@ QUESTIONS = {
     "regions": "Is coverage even over the table?",
     "residuals": "Are the predictions unbiased?",
 }
-VAGUE = 0.2  # limits of a coverage that lie farther apart say little
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ def error_card(scores: dict[str, float], spread: float) -> Card:
 def coverage_card(level: Level) -> Card:
     name = f"Coverage at {level.nominal_text}"
     limits = f"95 % limits {level.limits_text}"
-    if level.verdict != "as promised":
+    if level.verdict in ("too narrow", "too wide"):
         return Card(name, level.observed_text, f"{level.verdict.capitalize()}: {limits}.", "bad")
-    if level.high - level.low > VAGUE:
+    if level.verdict != "as promised":
         return Card(name, level.observed_text, f"Nothing against it, but the rows are few: {limits}.", "plain")
     return Card(name, level.observed_text, f"As promised: {limits}.", "good")
 

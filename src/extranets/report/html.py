@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extranets import _atomic
+from extranets._json import as_json, plain
 from extranets.plots import Display
 from extranets.plots.drawing import percent, share_range, short
 from extranets.plots.extra import require
-from extranets.report.plain import as_json, plain
 from extranets.report.runs import RunSummary
 from extranets.report.summary import Summary
 from extranets.report.svg import svg
@@ -46,8 +46,9 @@ def write(
     for file in files:  # before anything is drawn
         if not file.parent.is_dir():
             raise FileNotFoundError(f"{file} cannot be written: the folder {file.parent} does not exist.")
-    for file, make in zip(files, (render, as_json), strict=False):
-        _atomic.write(file, [make(summary).encode("utf-8")])
+    _atomic.write(files[0], [render(summary).encode("utf-8")])
+    if json_path is not None:
+        _atomic.write(json_path, [as_json(summary).encode("utf-8")])
 
 
 def render(summary: Summary | RunSummary) -> str:

@@ -44,7 +44,7 @@ class Decoder:
         valid, invalid = False, None
         for name, column in zip(names, columns, strict=True):
             for row, field in enumerate(column.to_pylist(), start=rows_before + 1):
-                if not field.isascii():
+                if field is not None and not field.isascii():
                     if _is_utf8(field):
                         valid = True
                     elif invalid is None or row < invalid[0]:
@@ -82,7 +82,7 @@ def _all_ascii(column: pa.Array) -> bool:
 
 
 def _decode_fields(column: pa.Array) -> pa.Array:
-    return pa.array([_decode(field) for field in column.to_pylist()], TEXT)
+    return pa.array([None if field is None else _decode(field) for field in column.to_pylist()], TEXT)
 
 
 def _decode(field: bytes) -> str:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extranets.tables.dates import ISO, Moments, parse_dates
+from extranets.tables.dates import ISO, Moments, is_date_format, parse_dates
 from extranets.tables.errors import TableError, listed
 from extranets.tables.rows import Rows
-from extranets.tables.values import MISSING, TEXT, Floats, as_text, parse_booleans, parse_numbers
+from extranets.tables.values import MISSING, POINT, STYLES, TEXT, Floats, as_text, parse_booleans, parse_numbers
 
 OTHER = "(other)"  # the category of all values that are too rare for one of their own
 MOST_TEXT = 10_000  # characters of a name or a category
@@ -45,6 +45,11 @@ class Column(ABC):
             isinstance(self.n_missing, int) and not isinstance(self.n_missing, bool) and 0 <= self.n_missing < 2**63
         )
         require(counts, self.name, "n_missing is no count")
+
+    @property
+    def chosen_kind(self) -> str:
+        """As in the argument ``kinds`` of ``Schema.learn``."""
+        return self.kind
 
     @property
     def missing(self) -> bool:
@@ -83,20 +88,29 @@ class _Numeric(Column):
 
 @dataclass(frozen=True)
 class NumberColumn(_Numeric):
-    """Numbers. ``low`` and ``high`` are the extremes of the training rows; ``fill`` is their median."""
+    """Numbers. ``low`` and ``high`` are the extremes of the training rows; ``fill`` is their median.
+
+    ``style`` is how text is read.
+    """
 
     kind: ClassVar[str] = "number"
     low: float
     high: float
+    style: str = POINT
+
+    @property
+    def chosen_kind(self) -> str:
+        return f"{self.kind}:{self.style}"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _require_number(self.low, self.name, "low")
         _require_number(self.high, self.name, "high")
+        require(self.style in STYLES, self.name, f"style is one of {listed(STYLES)}")
 
     def _read(self, values: pa.Array, rows: Rows) -> Floats:
-        numbers, bad = parse_numbers(values, rows.source.decimal_comma)
-        rows.refuse(bad, self.name, values, "is not a number")
+        numbers, bad = parse_numbers(values, self.style, rows.source.semicolons)
+        rows.refuse(bad, self.name, values, f"is not a number like {self.style}, as in training; write it so")
         rows.refuse(np.isinf(numbers), self.name, values, "is infinite")
         return numbers
 
@@ -142,13 +156,17 @@ class DateColumn(Column):
     has_time: bool
     format: str = ISO
 
+    @property
+    def chosen_kind(self) -> str:
+        return self.kind if self.format == ISO else f"{self.kind}:{self.format}"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         for moment in (self.fill, self.first, self.last):
             require(_is_moment(moment), self.name, "fill, first and last are dates")
         require(isinstance(self.has_time, bool), self.name, "has_time is true or false")
         valid = isinstance(self.format, str) and len(self.format) <= 100
-        require(valid and (self.format == ISO or "%" in self.format), self.name, "format is that of a date")
+        require(valid and is_date_format(self.format), self.name, "format is that of a date")
 
     def _read(self, values: pa.Array, rows: Rows) -> Moments:
         moments, bad = parse_dates(values, self.format)

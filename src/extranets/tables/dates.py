@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -30,6 +31,8 @@ CLEAR_DAYS = (
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = (ISO, *(day + time for day in CLEAR_DAYS for time in TIMES))
+# With years of two digits the parts of a date are not told apart with certainty: suggested, but not taken.
+SHORT_YEARS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y")
 TWO_NUMBERS = r"\d\D+.*\d"
 SAMPLE = 200  # values that a format must read before it is tried on all
 
@@ -60,6 +63,21 @@ def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
     shares = {format: _share(known, format) for format in likely}
     best = max(shares, key=lambda format: shares[format], default=ISO)
     return [format for format, share in shares.items() if share == 1.0], best, shares.get(best, 0.0)
+
+
+def short_year_format(text: pa.Array) -> str | None:
+    """A format with a year of two digits that reads the first values, if there is one."""
+    sample = text.drop_null().slice(0, SAMPLE)
+    return next((format for format in SHORT_YEARS if _share(sample, format) == 1.0), None)
+
+
+def is_date_format(format: str) -> bool:
+    """Whether dates can be read in this format."""
+    try:
+        parse_dates(pa.array(["1"], TEXT), format)
+    except (ValueError, re.error):  # an unknown directive, or one that is there twice
+        return False
+    return format == ISO or "%" in format
 
 
 def ambiguous(formats: Iterable[str]) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from extranets.tables.headers import clean_names
 from extranets.tables.streams import CHUNK, Prefixed, recoded
 
 BLOCK_BYTES = 1 << 20  # the longest row
+EXCEL_DELIMITER = re.compile(rb"[\r\n]*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -34,11 +36,11 @@ class DelimitedText:
             encoding = "utf-16"
         if encoding is not None and not _is_utf8(encoding):
             stream, encoding = _recoded(stream, encoding, source), UTF_8
-        head = stream.head.removeprefix(codecs.BOM_UTF8)
-        _refuse_no_text(head, source)
+        complete = len(stream.head) < CHUNK
+        said = _skip_to_header(stream, source)
         # Latin-1 turns bytes into letters one by one; the signs that matter here are the same in all encodings that get here.
-        text, complete = head.decode("latin-1"), len(stream.head) < CHUNK
-        self.delimiter = delimiter or find_delimiter(text, complete)
+        text = stream.head.decode("latin-1")
+        self.delimiter = delimiter or said or find_delimiter(text, complete)
         fields = _first_row(text, self.delimiter, complete, source)
         self._decoder = Decoder(source, encoding)
         self.names = clean_names(self._decoder.header([field.encode("latin-1") for field in fields]), source)
@@ -68,9 +70,14 @@ class DelimitedText:
             pa.PythonFile(self._stream, mode="r"),
             pa.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),  # threads count no rows
             pa.csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self._note_ragged
+                delimiter=self.delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=len(names) > 1,  # of a single column they are missing values
+                invalid_row_handler=self._note_ragged,
             ),
-            pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()), strings_can_be_null=False),
+            pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.binary()), null_values=[""], strings_can_be_null=True
+            ),
         )
 
     def _note_ragged(self, row: pa.csv.InvalidRow) -> str:
@@ -104,7 +111,7 @@ class DelimitedText:
         if last is None or not last.num_rows or self._stream.count % 2 == 0:
             return
         name, value = self.names[-1], last.columns[-1][-1].as_py()
-        if "\n" in value or "\r" in value:
+        if value is not None and ("\n" in value or "\r" in value):
             raise self._source.error(f"a quote opens and is never closed: {shown(value)}.", row=n_rows, column=name)
 
 
@@ -132,6 +139,17 @@ def _recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
         return recoded(stream, encoding, source)
     except UnicodeDecodeError as error:
         raise source.error(f"its first bytes are not {encoding}: {error}.") from error
+
+
+def _skip_to_header(stream: Prefixed, source: Source) -> str | None:
+    """Leave out what may stand before the header: a mark of UTF-8, empty lines, and Excel's ``sep=;``, which is returned."""
+    head = stream.head.removeprefix(codecs.BOM_UTF8)
+    _refuse_no_text(head, source)
+    said = EXCEL_DELIMITER.match(head)
+    rest = head[said.end() if said else 0 :].lstrip(b"\r\n")
+    _refuse_no_text(rest, source)
+    stream.skip(len(stream.head) - len(rest))
+    return said[1].decode("latin-1") if said else None
 
 
 def _refuse_no_text(head: bytes, source: Source) -> None:

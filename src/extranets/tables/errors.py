@@ -23,15 +23,15 @@ class TableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data frame comes from: what messages call it, and how its text is written."""
+    """Where a data frame comes from: what messages call it, and whether it is text with semicolons between its fields."""
 
     file: str = "the table"
-    decimal_comma: bool = False
+    semicolons: bool = False
 
     @classmethod
     def of(cls, frame: Any) -> Source:
         """What a :class:`TableReader` noted on its frames; the defaults for any other frame."""
-        return cls(frame.attrs.get("file", cls.file), frame.attrs.get("decimal_comma", cls.decimal_comma))
+        return cls(frame.attrs.get("file", cls.file), frame.attrs.get("semicolons", cls.semicolons))
 
     def error(self, message: str, *, row: Any = None, column: Any = None) -> TableError:
         """``sales.csv, row 3, column 'price': message``. Rows of files are counted from 1, after the header."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,18 @@ from extranets.tables.columns import (
     DateColumn,
     NumberColumn,
 )
-from extranets.tables.dates import ISO, ambiguous, date_formats, parse_dates
+from extranets.tables.dates import ISO, ambiguous, date_formats, is_date_format, parse_dates, short_year_format
 from extranets.tables.errors import TableError, listed, near, shown
 from extranets.tables.headers import is_unnamed
+from extranets.tables.numbers import likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
-from extranets.tables.values import TEXT, as_text, parse_booleans, parse_numbers
+from extranets.tables.values import STYLES, TEXT, as_text, parse_booleans, parse_numbers
 
 NEARLY_ALL = 0.95  # of the values are numbers: then the others are mistakes
 ID_SHARE, ID_COUNT = 0.5, 100  # a text with more distinct values than both names rows
 MOST_RARE = 1000  # rare categories that are remembered, to tell them from new ones
 IGNORE = "ignore"
+NUMBER_KINDS = [f"number:{style}" for style in STYLES]
 
 
 class Dropped(Exception):
@@ -50,10 +53,12 @@ def _check_kinds(rows: Rows, kinds: dict[str, str], names: list[str]) -> None:
     for name, kind in kinds.items():
         if name not in names:
             raise rows.source.error(f"kinds names the column {name!r}, which is not there{near(name, names)}.")
-        if kind not in (*KINDS, IGNORE) and not kind.startswith("date:"):
-            raise TableError(
-                f"kinds[{name!r}] must be one of {listed([*KINDS, 'date:FORMAT', IGNORE])}; got {shown(kind)}."
-            )
+        if kind not in (*KINDS, IGNORE, *NUMBER_KINDS) and not kind.startswith("date:"):
+            known = listed([*KINDS, "date:FORMAT", IGNORE, *NUMBER_KINDS])
+            raise TableError(f"kinds[{name!r}] must be one of {known}; got {shown(kind)}.")
+        if kind.startswith("date:") and not is_date_format(kind.removeprefix("date:")):
+            example = "kinds={" + f"{name!r}: 'date:%d/%m/%Y'" + "}"
+            raise rows.source.error(f"{shown(kind)} names no format of dates; one is {example}.", column=name)
 
 
 def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Column:
@@ -67,7 +72,7 @@ def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Colu
         return _learn_date(rows, name, values, kind)
     if kind == "category":
         return _learn_category(name, values, max_categories)
-    return _learn_boolean(rows, name, values) if kind == "boolean" else _learn_number(rows, name, values)
+    return _learn_boolean(rows, name, values) if kind == "boolean" else _learn_number(rows, name, values, kind)
 
 
 def _drop_useless(values: pa.Array) -> None:
@@ -95,12 +100,13 @@ def _guess(rows: Rows, name: str, values: pa.Array) -> str:
     format = _date_format(rows, name, values)
     if format is not None:
         return f"date:{format}"
+    _refuse_signs(rows, name, values)
     _drop_identifiers(name, values)
     return "category"
 
 
 def _are_numbers(rows: Rows, name: str, text: pa.Array) -> bool:
-    numbers, bad = parse_numbers(text, rows.source.decimal_comma)
+    numbers, bad = parse_numbers(text, likely_styles(text)[0])
     share = 1 - bad.sum() / (len(text) - text.null_count)
     if share < NEARLY_ALL:
         return False
@@ -120,8 +126,8 @@ def _date_format(rows: Rows, name: str, text: pa.Array) -> str | None:
         day, month = two
         example = shown(text.drop_null()[0].as_py())
         raise rows.source.error(
-            f"{example} may be a date with the day or with the month first. Say which: kinds={{{name!r}: 'date:{day}'}} or "
-            f"'date:{month}' (--kind {name}=date:{day}).",
+            f"{example} may be a date with the day or with the month first. "
+            f"{_either(name, f'date:{day}', f'date:{month}')}",
             column=name,
         )
     if not fitting and share >= NEARLY_ALL:
@@ -139,30 +145,58 @@ def _most(share: float) -> str:
 def _advice(name: str, text: pa.Array, bad: Any) -> str:
     value = text[int(np.argmax(bad))].as_py()
     return (
-        f"Mend it; or take it for a missing value: na_values=[{shown(value)}] (--na {value}); or take the column for "
-        f"categories: kinds={{{name!r}: 'category'}} (--kind {name}=category)"
+        f"Mend it; or take it for a missing value: na_values=[{shown(value)}] (--na {shlex.quote(value)}); or take the column "
+        f"for categories: {_asking(name, 'category')}"
     )
+
+
+def _asking(name: str, kind: str) -> str:
+    """How to ask for a kind, in Python and on the command line."""
+    return f"kinds={{{name!r}: {kind!r}}} (--kind {shlex.quote(f'{name}={kind}')})"
+
+
+def _either(name: str, kind: str, other: str) -> str:
+    return f"Say which: {_asking(name, kind)} or {_asking(name, other)}."
+
+
+def _refuse_signs(rows: Rows, name: str, text: pa.Array) -> None:
+    example = signed_example(text)
+    if example is not None:
+        raise rows.source.error(
+            f"{shown(example)} is a number with a sign of currency or percent, which is not read. Remove the sign from the "
+            f"values; or take the column for categories: {_asking(name, 'category')}.",
+            column=name,
+        )
 
 
 def _drop_identifiers(name: str, text: pa.Array) -> None:
     distinct = pc.count_distinct(text).as_py()
     if distinct > ID_COUNT and distinct > ID_SHARE * len(text):
+        format = short_year_format(text)
+        looks, kind = (
+            ("names or free text", "category") if format is None else ("dates with short years", f"date:{format}")
+        )
         raise Dropped(
-            f"it looks like names or free text: {distinct:,} different values in {len(text):,} rows; "
-            f"kinds={{{name!r}: 'category'}} (--kind {name}=category) keeps it"
+            f"it looks like {looks}: {distinct:,} different values in {len(text):,} rows; {_asking(name, kind)} keeps it"
         )
 
 
 # -- what is remembered ------------------------------------------------------------------------------------------------
 
 
-def _learn_number(rows: Rows, name: str, values: pa.Array) -> NumberColumn:
-    numbers, bad = parse_numbers(values, rows.source.decimal_comma)
-    rows.refuse(bad, name, values, "is not a number")
+def _learn_number(rows: Rows, name: str, values: pa.Array, kind: str) -> NumberColumn:
+    style = kind.partition(":")[2]
+    styles = [style] if style else likely_styles(values)
+    numbers, bad = parse_numbers(values, styles[0], rows.source.semicolons)
+    rows.refuse(bad, name, values, f"is not a number, like {styles[0]}")
+    style = settled(rows, name, values, styles, _either(name, f"number:{styles[0]}", f"number:{styles[-1]}"))
+    if style != styles[0]:
+        numbers = parse_numbers(values, style)[0]
+    rows.refuse(np.isinf(numbers), name, values, "is infinite")
     rows.refuse(np.isinf(numbers), name, values, "is infinite")
     known = numbers[~np.isnan(numbers)]
     median = _median(known)
-    return NumberColumn(name, values.null_count, median, float(known.min()), float(known.max()))
+    return NumberColumn(name, values.null_count, median, float(known.min()), float(known.max()), style)
 
 
 def _median(known: Any) -> float:

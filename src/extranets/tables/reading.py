@@ -19,7 +19,7 @@ from extranets.tables.delimited import DelimitedText
 from extranets.tables.errors import Source
 from extranets.tables.excel import Workbook
 from extranets.tables.streams import Prefixed, look, open_bytes, seekable, unpacked
-from extranets.tables.values import MISSING_WORDS, TEXT, null_words
+from extranets.tables.values import TEXT, is_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,6 +34,12 @@ SUFFIXES = {
 PACKED_SUFFIXES = {".gz", ".bz2", ".zst"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", b"PK\x03\x04": "excel"}
+
+INTEGERS = {
+    pa.int8(): pandas.Int8Dtype(), pa.int16(): pandas.Int16Dtype(), pa.int32(): pandas.Int32Dtype(),
+    pa.int64(): pandas.Int64Dtype(), pa.uint8(): pandas.UInt8Dtype(), pa.uint16(): pandas.UInt16Dtype(),
+    pa.uint32(): pandas.UInt32Dtype(), pa.uint64(): pandas.UInt64Dtype(),
+}  # fmt: skip
 
 Frames = Callable[[int], Iterator[pandas.DataFrame]]
 
@@ -63,7 +69,7 @@ class TableReader:
         begin = 1
         for frame in self._frames(n_rows):
             frame.index = pandas.RangeIndex(begin, begin + len(frame))
-            frame.attrs.update(file=self.source.file, decimal_comma=self.source.decimal_comma)
+            frame.attrs.update(file=self.source.file, semicolons=self.source.semicolons)
             begin += len(frame)
             yield frame
         if begin == 1:
@@ -92,8 +98,8 @@ def open_table(
 ) -> TableReader:
     """Open a table: CSV (packed or not), Parquet, Arrow, Feather or Excel.
 
-    The suffix says what it is and, where that says nothing, the first bytes. Fields of a CSV file stay text; those that stand
-    for missing values become missing.
+    The suffix says what it is and, where that says nothing, the first bytes. Fields of a CSV file stay the text that they are,
+    "NA" as well: what stands for a missing value is up to :class:`Schema` and :func:`take_target`. Empty ones are missing.
 
     Parameters
     ----------
@@ -103,7 +109,7 @@ def open_table(
     encoding : str, optional
         Of a CSV file. Found out if not given: UTF-8, UTF-16 with a mark, or else Windows-1252.
     na_values : sequence of str
-        Further texts that stand for missing values.
+        Texts that are missing values here already.
 
     Raises
     ------
@@ -115,7 +121,7 @@ def open_table(
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "flats.csv")
-    ...     _ = path.write_text("area;rent\\n50;700,50\\n72;NA\\n")
+    ...     _ = path.write_text("area;rent\\n50;700,50\\n72;\\n")
     ...     with open_table(path) as reader:
     ...         table = reader.read()
     >>> table["rent"].isna().tolist(), table.loc[1, "rent"]
@@ -130,7 +136,7 @@ def open_table(
         kind = _kind(path, content.head, source)
         if kind == "text":
             text = DelimitedText(content, source, delimiter, encoding)
-            source = replace(source, decimal_comma=text.delimiter == ";")
+            source = replace(source, semicolons=text.delimiter == ";")
             names, frames = text.names, _frames_of(text, na_values)
         elif kind == "excel":
             book = Workbook(files.enter_context(seekable(content, path)), source)
@@ -166,8 +172,9 @@ def _open_columnar(kind: str, content: Prefixed, path: Any, source: Source, file
 def _frames_of(table: Any, na_values: Sequence[str]) -> Frames:
     def frames(n_rows: int) -> Iterator[pandas.DataFrame]:
         for block in _rechunked(table.batches(), n_rows):
-            columns = [_null_missing(column, na_values) for column in block.columns]
-            yield pa.table(columns, names=table.names).to_pandas(date_as_object=False)
+            columns = [_null_missing(column, na_values) for column in block.columns] if na_values else block.columns
+            # Without types of pandas' own, one gap would make floats of whole numbers, which lose digits.
+            yield pa.table(columns, names=table.names).to_pandas(date_as_object=False, types_mapper=INTEGERS.get)
 
     return frames
 
@@ -188,8 +195,8 @@ def _rechunked(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.Ta
 
 
 def _null_missing(column: pa.ChunkedArray, na_values: Sequence[str]) -> pa.ChunkedArray:
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return column
     text = pc.cast(column, TEXT)
-    trimmed = pc.utf8_trim_whitespace(text)
-    return pc.if_else(pc.is_null(null_words(trimmed, (*MISSING_WORDS, *na_values))), pa.scalar(None, TEXT), text)
+    missing = pc.is_in(pc.utf8_trim_whitespace(text), pa.array(na_values, TEXT))
+    return pc.if_else(missing, pa.scalar(None, TEXT), text)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from extranets import model_file
 from extranets.estimators import ExtraNetsRegressor
+from extranets.estimators._base import NetsRegressor
 from extranets.estimators._warnings import warn_user
 from extranets.model_file.typed import check_types
 from extranets.tables.encoding import column_transformer
@@ -230,13 +231,22 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             What else is worth keeping, as JSON has it. :func:`extranets.model_file.read_info` gives it back.
         """
         check_is_fitted(self)
+        if not isinstance(self.regressor_, NetsRegressor):
+            raise TypeError(
+                f"A model file cannot hold a {type(self.regressor_).__name__}, only the regressors of extranets, such as "
+                "ExtraNetsRegressor."
+            )
         model_file.save(self, path, about=about)
 
     def _to_stored(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None)
         parameters = self.get_params(deep=False)
         return {
-            "parameters": {**parameters, "kinds": None if self.kinds is None else dict(self.kinds)},
+            "parameters": {
+                **parameters,
+                "kinds": None if self.kinds is None else dict(self.kinds),
+                "na_values": self.na_values if isinstance(self.na_values, list | tuple) else sorted(self.na_values),
+            },
             "feature_names": None if names is None else list(names),
             "n_features": self.n_features_in_,
             "schema": self.schema_.to_dict(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 import pandas
@@ -60,6 +60,10 @@ class Schema:
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
 
+    def kinds(self) -> dict[str, str]:
+        """What :meth:`learn` decided, as its argument of this name: a part of the rows is then read in the same way."""
+        return {**{column.name: column.chosen_kind for column in self.columns}, **dict.fromkeys(self.dropped, "ignore")}
+
     @classmethod
     def learn(
         cls,
@@ -77,7 +81,8 @@ class Schema:
             Columns may hold text, which is then taken for what it looks like.
         kinds : dict of str, optional
             What columns are, where the guess is wrong: ``"number"``, ``"boolean"``, ``"date"``, ``"date:FORMAT"`` with a
-            format such as ``%d/%m/%Y``, ``"category"``, or ``"ignore"``.
+            format such as ``%d/%m/%Y``, ``"category"``, or ``"ignore"``. ``"number:1.234,5"`` says how numbers are written, if
+            they are text; likewise ``1234.5``, ``1234,5`` and ``1,234.5``.
         max_categories : int, default=30
             So many values of a column get a feature of their own; rarer ones share one.
         na_values : sequence of str
@@ -124,7 +129,8 @@ class Schema:
 
     def _require_columns(self, frame: pandas.DataFrame) -> None:
         present = [str(name) for name in frame.columns]
-        absent = [name for name in self.names if name not in set(present)]
+        known = set(present)
+        absent = [name for name in self.names if name not in known]
         if absent:
             hint = near(absent[0], present) if len(absent) == 1 else ""
             what = "column" if len(absent) == 1 else "columns"
@@ -168,10 +174,14 @@ def _column(stored: Any) -> Column:
     _require(isinstance(stored, dict), "a column is no dict")
     kind = stored.get("kind")
     _require(isinstance(kind, str) and kind in KINDS, f"there is no kind of column {str(kind)[:40]!r}")
-    named = {entry.name for entry in fields(KINDS[kind])}
-    _require(stored.keys() == named | {"kind"}, f"a column of kind {kind} has other entries than {sorted(named)}")
+    named = {entry.name: entry.default for entry in fields(KINDS[kind])}
+    entries = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    del entries["kind"]
+    required = {name for name, default in named.items() if default is MISSING}
+    fits = required <= entries.keys() <= named.keys()
+    _require(fits, f"a column of kind {kind} has other entries than {sorted(named)}")
     make: Any = KINDS[kind]
-    return make(**{name: tuple(stored[name]) if isinstance(stored[name], list) else stored[name] for name in named})
+    return make(**entries)
 
 
 def _plain(stored: dict[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,10 @@ class Prefixed(io.RawIOBase):
         self._waiting = head
         self._rest = rest
 
+    def skip(self, size: int) -> None:
+        """Leave out the first bytes of ``head``, before anything is read."""
+        self.head = self._waiting = self.head[size:]
+
     def readable(self) -> bool:
         return True
 

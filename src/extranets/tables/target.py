@@ -8,9 +8,10 @@ import numpy as np
 import pandas
 import pyarrow as pa
 
-from extranets.tables.errors import Source, listed, near
+from extranets.tables.errors import Source, listed, near, shown
+from extranets.tables.numbers import likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
-from extranets.tables.values import TEXT, Floats, parse_numbers
+from extranets.tables.values import TEXT, Floats, Mask, parse_numbers
 
 MOST_ROWS = 5  # that one message names
 
@@ -74,10 +75,24 @@ def take_target(
 
 def _numbers(rows: Rows, target: str) -> Floats:
     values = rows.values(target)
-    y, bad = parse_numbers(values, rows.source.decimal_comma)
+    styles = likely_styles(values)
+    _, bad = parse_numbers(values, styles[0])
+    _refuse_signs(rows, target, values, bad)
     rows.refuse(bad, target, values, "is not a number, but the target must be one; --na makes it a missing value")
+    style = settled(rows, target, values, styles, "Write the target without signs between thousands.")
+    y, _ = parse_numbers(values, style)
     rows.refuse(np.isinf(y), target, values, "is infinite, but the target must be finite")
     return y
+
+
+def _refuse_signs(rows: Rows, target: str, values: pa.Array, bad: Mask) -> None:
+    example = signed_example(values.filter(pa.array(bad)))
+    if example is not None:
+        raise rows.source.error(
+            f"{shown(example)} has a sign of currency or percent, but the target must be a number. Remove the sign from all "
+            "values.",
+            column=target,
+        )
 
 
 def _refuse_missing(rows: Rows, target: str, missing: np.ndarray) -> None:

@@ -1,6 +1,18 @@
 """Columns as Arrow arrays of few types, and text as numbers and truth values.
 
 Missing values are nulls. What is parsed comes back as a NumPy array with a mask of the values that could not be read.
+
+How numbers are written is a property of the column, found out once, from all training rows, and kept: what a cell means
+never depends on the cells beside it. A style is named after how it writes a large number.
+
+- ``1234.5`` and ``1234,5``: a decimal point or comma.
+- ``1,234.5`` and ``1.234,5``: groups of three digits as well.
+- ``1234``: training had no sign to tell. New values may have a decimal point or comma. But a comma before three digits, as
+  in ``1,250``, is not read, as it may divide thousands; nor is a point in a file with semicolons, where commas are decimal.
+
+The style that reads most values of a column is taken. Two may read all of them: ``1.250`` is 1.25 or 1250. A point is then
+decimal, except in a file with semicolons, where nobody can tell. A comma is then decimal in a file with semicolons; elsewhere
+it divides thousands if another column has decimal points, and nobody can tell if none has. What nobody can tell is refused.
 """
 
 from __future__ import annotations
@@ -32,8 +44,15 @@ MISSING_WORDS = (
 TRUE_WORDS = ("true", "yes", "y", "t", "1")
 FALSE_WORDS = ("false", "no", "n", "f", "0")
 
-POINT_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-COMMA_NUMBER = r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$"
+PLAIN, POINT, COMMA, POINT_GROUPED, COMMA_GROUPED = "1234", "1234.5", "1234,5", "1,234.5", "1.234,5"
+_PATTERNS = {
+    POINT: r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$",
+    COMMA: r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$",
+    POINT_GROUPED: r"^[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?$",
+    COMMA_GROUPED: r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d*)?$",
+}
+STYLES = (PLAIN, *_PATTERNS)
+_DIVIDERS = {POINT_GROUPED: ",", COMMA_GROUPED: "."}
 
 
 def column_values(column: pandas.Series, source: Source, na_values: Sequence[str] = ()) -> pa.Array:
@@ -48,9 +67,13 @@ def column_values(column: pandas.Series, source: Source, na_values: Sequence[str
         return array
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _as_moments(array)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return null_words(pc.utf8_trim_whitespace(pc.cast(array, TEXT)), (*MISSING_WORDS, *na_values))
     raise source.error(f"values of type {kind} cannot be used; turn them into numbers or text.", column=column.name)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def as_arrow(column: pandas.Series) -> pa.Array:
@@ -92,23 +115,47 @@ def as_text(values: pa.Array) -> pa.Array:
 # -- parsing -----------------------------------------------------------------------------------------------------------
 
 
-def parse_numbers(values: pa.Array, decimal_comma: bool = False) -> Parsed:
-    """Numbers as they are, truth values as 0 and 1, text by its digits. With a decimal comma, "3,14" is a number as well.
+def parse_numbers(values: pa.Array, style: str = POINT, semicolons: bool = False) -> Parsed:
+    """Numbers as they are, truth values as 0 and 1, text by its digits, which are written in the given style.
 
-    All values of an array are written one way: where some have a point and others a comma, the fewer are bad.
+    ``semicolons`` says that the values are those of a file with semicolons between its fields.
     """
     if pa.types.is_timestamp(values.type):
         return _nothing_parsed(values)
-    try:
+    if not is_text(values.type):
         return _floats(values), np.zeros(len(values), dtype=bool)
-    except pa.ArrowInvalid:
-        bad = _unlike(values, POINT_NUMBER)
-    if decimal_comma and bad.any():
-        bad_commas = _unlike(values, COMMA_NUMBER)
-        if bad_commas.sum() < bad.sum():
-            values, bad = pc.replace_substring(values, ",", ".", max_replacements=1), bad_commas
-    good = pc.if_else(pa.array(bad), pa.scalar(None, TEXT), values)
-    return _floats(pc.replace_substring_regex(good, r"^\+", "")), bad
+    return _parse_plain(values, semicolons) if style == PLAIN else _parse_styled(values, style)
+
+
+def fitting_styles(text: pa.Array) -> list[str]:
+    """The style that reads most values; and another one, if it reads as many but makes other numbers of them."""
+    points, commas = _any_has(text, "."), _any_has(text, ",")
+    likely = [POINT] + [COMMA, POINT_GROUPED] * commas + [COMMA_GROUPED] * points
+    bad = {style: _unlike(text, _PATTERNS[style]).sum() for style in likely}
+    fitting = [style for style in likely if bad[style] == min(bad.values())]
+    return fitting if points or commas else [PLAIN]
+
+
+def _parse_styled(text: pa.Array, style: str) -> Parsed:
+    if style == POINT:
+        try:
+            return _floats(text), np.zeros(len(text), dtype=bool)
+        except pa.ArrowInvalid:
+            pass  # a value is no number, or has a plus sign
+    bad = _unlike(text, _PATTERNS[style])
+    good = pc.replace_substring_regex(pc.if_else(pa.array(bad), pa.scalar(None, TEXT), text), r"^\+", "")
+    if style in _DIVIDERS:
+        good = pc.replace_substring(good, _DIVIDERS[style], "")
+    return _floats(pc.replace_substring(good, ",", ".")), bad
+
+
+def _parse_plain(text: pa.Array, semicolons: bool) -> Parsed:
+    numbers, bad = _parse_styled(text, POINT)
+    if bad.any():
+        with_commas, still_bad = _parse_styled(text, COMMA)
+        numbers, bad = np.where(bad, with_commas, numbers), bad & still_bad
+    unclear = _mask(pc.match_substring_regex(text, rf"^[+-]?[1-9]\d{{0,2}}([{',.' if semicolons else ','}]\d{{3}})+$"))
+    return numbers, bad | unclear
 
 
 def parse_booleans(values: pa.Array) -> Parsed:
@@ -126,6 +173,10 @@ def _floats(values: pa.Array) -> Floats:
     if pa.types.is_boolean(values.type):
         values = pc.cast(values, pa.uint8())
     return np.asarray(pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _any_has(text: pa.Array, sign: str) -> bool:
+    return bool(pc.any(pc.match_substring(text, sign)).as_py())
 
 
 def _unlike(text: pa.Array, pattern: str) -> Mask:

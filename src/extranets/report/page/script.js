@@ -52,16 +52,16 @@
     svg.setAttribute("role", "img");
     const ys = ticks(y0, y1, height / 60);
     const left = 32 + 7 * Math.max(...ys.map((value) => write(value).length));
-    const x = scale(x0, x1, left, width - 14);
+    const x = scale(x0, x1, left, width - 24);
     const y = scale(y0, y1, height - 44, 8);
     for (const value of ys) {
-      add(svg, "line", { class: "gridline", x1: left, x2: width - 14, y1: y(value), y2: y(value) });
+      add(svg, "line", { class: "gridline", x1: left, x2: width - 24, y1: y(value), y2: y(value) });
       add(svg, "text", { x: left - 7, y: y(value) + 4, "text-anchor": "end" }, write(value));
     }
     for (const value of ticks(x0, x1, width / 80)) {
       add(svg, "text", { x: x(value), y: height - 26, "text-anchor": "middle" }, write(value));
     }
-    add(svg, "line", { class: "axis", x1: left, x2: width - 14, y1: height - 44, y2: height - 44 });
+    add(svg, "line", { class: "axis", x1: left, x2: width - 24, y1: height - 44, y2: height - 44 });
     add(svg, "text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, xlabel);
     add(svg, "text", { transform: `translate(13 ${(height - 40) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel);
     box.replaceChildren(svg);

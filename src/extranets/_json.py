@@ -1,4 +1,4 @@
-"""Summaries as JSON."""
+"""Python and NumPy values as JSON has them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from extranets.studies.tables import Figure
-
 
 def plain(value: Any) -> Any:
     """In JSON's types. Infinite and unknown numbers become null: JSON has neither.
 
     Examples
     --------
-    >>> plain({"x": np.array([1.0, np.inf]), "n": np.int64(3), "mean": Figure(2.0, None)})
-    {'x': [1.0, None], 'n': 3, 'mean': {'value': 2.0, 'error': None}}
+    >>> plain({"x": np.array([1.0, np.inf]), "n": np.int64(3), 90: ("a", None)})
+    {'x': [1.0, None], 'n': 3, '90': ['a', None]}
     """
-    if isinstance(value, Figure):
-        return {"value": plain(value.value), "error": plain(value.error)}
+    if hasattr(value, "_asdict"):  # a named tuple
+        return plain(value._asdict())
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -36,5 +34,5 @@ def plain(value: Any) -> Any:
     return value
 
 
-def as_json(summary: Any) -> str:
-    return json.dumps(plain(summary), allow_nan=False, ensure_ascii=False)
+def as_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False, indent=indent)
