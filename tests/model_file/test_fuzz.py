@@ -12,6 +12,7 @@ import pytest
 import extranets
 from extranets import ModelFileError
 from extranets.model_file import read_info
+from extranets.tables import TableRegressor
 from tests.model_file.mutations import blind, repaired
 from tests.model_file.write_samples import SAMPLES
 
@@ -21,11 +22,12 @@ X = np.random.default_rng(0).normal(size=(3, 2))
 
 def use(model):
     """Predict in every way. A parameter that makes no sense for the model is for it to refuse, by `ValueError`."""
-    if not model.__sklearn_is_fitted__():
+    network = getattr(model, "regressor_", model)  # a table's regressor has one inside
+    if isinstance(network, TableRegressor) or not network.__sklearn_is_fitted__():
         return
-    model.set_params(n_jobs=1)  # the user's business, as is the number of passes: both cost what they say
-    if hasattr(model, "n_passes"):
-        model.set_params(n_passes=min(model.n_passes, 20))
+    network.set_params(n_jobs=1)  # the user's business, as is the number of passes: both cost what they say
+    if hasattr(network, "n_passes"):
+        network.set_params(n_passes=min(network.n_passes, 20))
     names = getattr(model, "feature_names_in_", None)
     rows = X if names is None else pd.DataFrame(X, columns=names)
     for predict in (model.predict, model.predict_interval, model.predict_members, model.predict_var):
@@ -46,7 +48,7 @@ def peak_of_loading(path):
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    if isinstance(model, extranets.estimators._base.NetsRegressor):
+    if isinstance(model, extranets.estimators._base.NetsRegressor | TableRegressor):
         use(model)
     return peak, model is not None
 

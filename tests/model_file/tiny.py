@@ -17,12 +17,17 @@ from extranets import (
     PBPRegressor,
     VariationalRegressor,
 )
+from extranets.tables import TableRegressor
 
 SMALL = {"hidden_layer_sizes": (3,), "max_iter": 4, "random_state": 0, "n_jobs": 1}
 DEEP = {**SMALL, "hidden_layer_sizes": (3, 2)}
 
 ESTIMATORS = {
     "extra_nets": ExtraNetsRegressor(2, **DEEP, keep_prob=0.8, loss="gaussian_nll"),
+    "extra_nets_encoded": ExtraNetsRegressor(2, **SMALL, numeric_encoding="piecewise_linear", n_bins=3),
+    "extra_nets_periodic": ExtraNetsRegressor(2, **SMALL, numeric_encoding="periodic", n_bins=2),
+    "extra_nets_noise": ExtraNetsRegressor(2, **SMALL, noise_model="networks"),
+    "table": TableRegressor(ExtraNetsRegressor(2, **SMALL)),
     "extra_nets_cv_plus": ExtraNetsRegressor(2, **SMALL, interval="cv+", n_folds=2),
     "bootstrap": BootstrapNetsRegressor(2, **SMALL),
     "bootstrap_jackknife": BootstrapNetsRegressor(2, **SMALL, interval="jackknife+"),
@@ -35,7 +40,8 @@ ESTIMATORS = {
 }
 CONFORMAL = {"mc_dropout", "delta"}
 TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus"}
-NAMED = {"extra_nets", "pbp"}
+NAMED = {"extra_nets", "pbp", "table"}
+MANY_ROWS = {"extra_nets_noise"}  # that a model of the noise needs
 
 
 def table(name, n_rows):
@@ -48,7 +54,7 @@ def table(name, n_rows):
 
 
 def fitted(name):
-    X, y = table(name, 24)
+    X, y = table(name, 100 if name in MANY_ROWS else 24)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few rows and networks are worth many warnings
         model = ESTIMATORS[name].fit(X, y)

@@ -143,6 +143,8 @@ def test_a_stored_column_without_a_style_has_a_point():
     for style in ("1'234.5", 1, None):
         stored["columns"][0]["style"] = style
         assert "not valid" in refusal(Schema.from_dict, stored)
+    del stored["columns"][0]["style"], stored["columns"][0]["low"]
+    assert "other entries" in refusal(Schema.from_dict, stored)
 
 
 NUMBERS = st.lists(st.integers(-(10**9), 10**9).map(lambda cents: cents / 100), min_size=1, max_size=20)

@@ -201,6 +201,10 @@ def test_quotes_hold_delimiters_newlines_and_quotes(tmp_path):
     assert found["a"].tolist() == ["1\n2", "3"] and found["b, c"].tolist() == ['say "x"', "4"]
 
 
+def test_a_quote_within_a_field_before_a_gap(tmp_path):
+    assert read_bytes(tmp_path, b'a,b\n1"x,\n')["a"].tolist() == ['1"x']
+
+
 def test_empty_lines_are_no_rows(tmp_path):
     found = read_bytes(tmp_path, b"\na,b\n\n1,2\n\n\n3,4\n\n")
     assert found["a"].tolist() == ["1", "3"]
@@ -216,8 +220,8 @@ def test_empty_lines_of_a_single_column_are_missing_values(tmp_path, newline):
 
 @pytest.mark.parametrize("start", [b"sep=;\r\n", b"\xef\xbb\xbfsep=;\n", b'"sep=;"\n', b"SEP=;\n\n"])
 def test_excel_names_the_delimiter(tmp_path, start):
-    found = read_bytes(tmp_path, start + b"a,1;b,2\r\n3,4;5,6\r\n7,8;9\r\n")
-    assert found.columns.tolist() == ["a,1", "b,2"] and found["b,2"].tolist() == ["5,6", "9"]
+    found = read_bytes(tmp_path, start + b"a,1,x;b,2\r\n3,4,x;5,6\r\n7,8,x;9,0\r\n")
+    assert found.columns.tolist() == ["a,1,x", "b,2"] and found["b,2"].tolist() == ["5,6", "9,0"]
     assert found.attrs["semicolons"]
     assert "row 1: the number of fields is 1" in refusal(tmp_path, start + b"a;b\n1\n")
     assert "empty" in refusal(tmp_path, start)

@@ -33,7 +33,10 @@ Id = Annotated[
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", help="COLUMN=number|boolean|date|date:%d/%m/%Y|category|ignore where the guess is wrong."),
+    typer.Option(
+        "--kind",
+        help="COLUMN=number|boolean|date|category|ignore, or date:%d/%m/%Y, or number:1.234,5, where the guess is wrong.",
+    ),
 ]
 DropMissing = Annotated[bool, typer.Option("--drop-missing-target", help="Leave out rows whose target is missing.")]
 
@@ -107,8 +110,10 @@ def kinds(pairs: list[str] | None) -> dict[str, str]:
     for pair in pairs or []:
         name, sign, kind = pair.rpartition("=")
         known = ("number", "boolean", "date", "category", "ignore")
-        if not sign or (kind not in known and not kind.startswith("date:")):
-            raise typer.BadParameter(f"--kind takes COLUMN={'|'.join(known)} or COLUMN=date:FORMAT; got {pair!r}.")
+        if not sign or (kind not in known and not kind.startswith(("date:", "number:"))):
+            raise typer.BadParameter(
+                f"--kind takes COLUMN={'|'.join(known)}, COLUMN=date:FORMAT or COLUMN=number:STYLE; got {pair!r}."
+            )
         found[name] = kind
     return found
 
