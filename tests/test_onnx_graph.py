@@ -17,7 +17,7 @@ from extranets.onnx_graph import file
 from extranets.onnx_graph.delta import gradients
 from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
-from extranets.uncertainty.conformal import _ranks, cv_plus_interval
+from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
 from extranets.uncertainty.intervals import bootstrap_percentile
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
@@ -183,7 +183,7 @@ def test_plus_bounds_are_those_of_cv_plus():
         lambda m: [
             bound
             for pair in onnx_graph.plus_bounds(
-                m.transpose(2, 1, 0).take(folds, axis=2), residuals.T, _ranks(30, levels)
+                m.transpose(2, 1, 0).take(folds, axis=2), residuals.T, conformal_ranks(30, levels)
             )
             for bound in pair
         ],

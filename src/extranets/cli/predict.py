@@ -82,7 +82,9 @@ def _kept_columns(id: str | None, keep: list[str] | None, loaded: Loaded, column
         id = loaded.id
     kept = named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
     for name in kept:
-        if name in ("prediction", "sd") or name.startswith(("lower_", "upper_", "member_")):
+        if name in ("prediction", "sd", "epistemic_sd", "aleatoric_sd") or name.startswith(
+            ("lower_", "upper_", "member_")
+        ):
             raise typer.BadParameter(
                 f"--id or --keep: {name} is the name of a column that is written; rename it in the table."
             )

@@ -22,7 +22,7 @@ from extranets.estimators._validation import check_levels
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Graph, Value
 from extranets.uncertainty.components import Array
-from extranets.uncertainty.conformal import _ranks, conformal_quantile
+from extranets.uncertainty.conformal import conformal_quantile, conformal_ranks
 
 if TYPE_CHECKING:
     from extranets.estimators._base import NetsRegressor
@@ -156,7 +156,7 @@ def plus_bounds(centre: Value, residuals: Array, levels: Array) -> Bounds:
             f"{MOST_RESIDUALS}. Set another interval, or call conformalize, before to_onnx."
         )
     warn_if_infinite(conformal_quantile(residuals, levels), levels, n, "Fit to more rows.")
-    return onnx_graph.plus_bounds(centre, residuals.T, _ranks(n, levels))
+    return onnx_graph.plus_bounds(centre, residuals.T, conformal_ranks(n, levels))
 
 
 def network_moments(

@@ -87,7 +87,7 @@ def conformal_quantile(scores: npt.ArrayLike, coverage: npt.ArrayLike) -> Array:
         raise ValueError("scores are empty or contain NaN; give at least one row, and numbers only.")
     if scores.ndim not in (1, 2):
         raise ValueError(f"scores must have shape (n,) or (n, n_outputs); got {scores.shape}.")
-    quantile = _order_statistics(np.moveaxis(scores, 0, -1), _ranks(len(scores), coverage))
+    quantile = _order_statistics(np.moveaxis(scores, 0, -1), conformal_ranks(len(scores), coverage))
     return quantile[..., 0] if np.ndim(coverage) == 0 else quantile
 
 
@@ -188,7 +188,7 @@ def cv_plus_interval(
         np.ones((len(means), 1)) if fold_stds_at_x is None else _positive("fold_stds_at_x", fold_stds_at_x, means.shape)
     )
     stds = np.broadcast_to(stds, means.shape)
-    ranks = _ranks(len(residuals), coverage)
+    ranks = conformal_ranks(len(residuals), coverage)
     bounds = np.empty((means.shape[1], 2, len(ranks)))
     step = max(1, BLOCK_SIZE // len(residuals))
     for start in range(0, len(bounds), step):
@@ -257,7 +257,7 @@ def jackknife_after_bootstrap_interval(
     usable = out.any(axis=0)
     residuals = _finite("residuals", residuals[usable])
     shares = out[:, usable] / out[:, usable].sum(axis=0)
-    ranks = _ranks(len(residuals), coverage)
+    ranks = conformal_ranks(len(residuals), coverage)
     bounds = np.empty((members.shape[1], 2, len(ranks)))
     step = max(1, BLOCK_SIZE // len(residuals))
     for start in range(0, len(bounds), step):
@@ -266,7 +266,7 @@ def jackknife_after_bootstrap_interval(
     return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
 
 
-def _ranks(n: int, coverage: npt.ArrayLike) -> list[int]:
+def conformal_ranks(n: int, coverage: npt.ArrayLike) -> list[int]:
     """ceil((n + 1) coverage) for every level, as if the product were exact."""
     levels = np.asarray(coverage, dtype=np.float64)
     if levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
