@@ -37,7 +37,7 @@ from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor, engine
 from extranets.data import linear_process, nonlinear_process, uci
 from extranets.networks import Architecture, draw_members
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 
 # One hidden layer of 50, p = .95, T = 70, Adam 0.01, 40 epochs, batch 32: the setting of the paper's Table 3.
 PAPER_SETTING: dict[str, Any] = {
@@ -145,7 +145,7 @@ def paper_coverage(process: str, n_replications: int) -> tuple[np.ndarray, np.nd
         predictions = engine.forward(trained.ensemble, scaled_test)[alive, :, 0].astype(np.float64)
         error = y_test - predictions.mean(axis=0)
         std = np.sqrt(predictions.var(axis=0) / len(predictions) + np.mean(error**2))
-        bounds = normal.interval(np.zeros_like(std), std, LEVELS)
+        bounds = predictive.interval(np.zeros_like(std), std, LEVELS)
         coverages.append((np.abs(error)[:, None] <= bounds[:, 1]).mean(axis=0))
         errors.append(np.mean(error**2))
     return np.array(coverages), np.array(errors)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import metrics
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 
 Array = npt.NDArray[np.float64]
 LEVELS = (0.9, 0.95)
@@ -39,7 +39,7 @@ class Model(Protocol):
 
 def normal_forecast(mean: Array, std: Array) -> Forecast:
     """Of a method whose predictions are Normal. Shape: ``(n,)``, ``(n,)``."""
-    return Forecast(mean, normal.interval(mean, std, LEVELS), std)
+    return Forecast(mean, predictive.interval(mean, std, LEVELS), std)
 
 
 def percent(level: float) -> str:

@@ -17,7 +17,7 @@ from extranets import ExtraNetsRegressor, plots
 from extranets.data import linear_process
 from extranets.evaluation import binomial_limits
 from extranets.plots.intervals import shown_rows
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 from tests.report.examples import fitted, made
 
 ALL = [getattr(plots, name) for name in plots.__all__]
@@ -149,7 +149,7 @@ def test_width_that_does_not_follow_the_error_is_found():
     followed = plots.CoverageByWidthDisplay.of(p)
     assert followed.as_hoped and (np.diff(followed.error) > 0).all() and followed.n.sum() == 3000
     shuffled = np.random.default_rng(1).permutation(p.std)
-    blind = replace(p, bounds=normal.interval(p.mean, shuffled, p.levels))
+    blind = replace(p, bounds=predictive.interval(p.mean, shuffled, p.levels))
     shown = plots.CoverageByWidthDisplay.of(blind)
     assert not shown.as_hoped and shown.observed[0] < 0.8 < shown.observed[-1]
     assert "differs from the nominal one beyond chance" in shown.words()

@@ -10,7 +10,7 @@ import pandas as pd
 from extranets import ExtraNetsRegressor
 from extranets.data import nonlinear_process
 from extranets.evaluation import LEVELS, Predictions, predict_with_targets
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 
@@ -48,7 +48,7 @@ def made(n: int = 600, *, scale: float = 1.0, seed: int = 0, levels: np.ndarray 
         "epistemic": 0.25 * std**2,
         "aleatoric": 0.75 * std**2,
         "levels": levels,
-        "bounds": normal.interval(mean, std, levels),
+        "bounds": predictive.interval(mean, std, levels),
         "features": {"width": std, "noise": rng.normal(size=n), "group": rng.choice(["a", "b", "c"], n)},
         "members": mean + 0.5 * std * rng.normal(size=(6, n)),
     }

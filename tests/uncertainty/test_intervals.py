@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.intervals import calibrated, paper, total
 
@@ -73,7 +73,7 @@ def test_no_error_at_all_is_no_trouble():
 
 def test_normal_bounds_match_scipy():
     mean, std = np.array([0.0, 5.0]), np.array([1.0, 2.0])
-    bounds = normal.interval(mean, std, [0.5, 0.9])
+    bounds = predictive.interval(mean, std, [0.5, 0.9])
     for k, level in enumerate([0.5, 0.9]):
         np.testing.assert_allclose(bounds[:, :, k].T, stats.norm(mean, std).interval(level))
-    np.testing.assert_allclose(normal.quantiles(mean, std, [0.1])[:, 0], stats.norm(mean, std).ppf(0.1))
+    np.testing.assert_allclose(predictive.quantiles(mean, std, [0.1])[:, 0], stats.norm(mean, std).ppf(0.1))

@@ -23,7 +23,7 @@ from extranets.estimators._scaling import Scaling, blocks, fingerprint
 from extranets.estimators._stored import StoredEstimator, check_variances
 from extranets.estimators._validation import check_levels, check_table, check_training_table
 from extranets.model_file import require
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
 from extranets.uncertainty.intervals import Construction, calibrated, total
@@ -46,6 +46,7 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
     _learns_noise: bool  # the networks predict a variance for every row
     _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
     _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
+    _dof: Array | None = None  # (n_outputs,): of Student's t as predictive distribution; None: it is Normal
     _conformal: Conformal | None  # set by conformalize, forgotten by fit
     _learned_names: tuple[str, ...]  # of all that the last fit set
 
@@ -103,6 +104,10 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
         if "calibrated" not in self.constructions:
             raise AttributeError(f"{type(self).__name__} calibrates nothing")
         return self._factors[:, 0] if self._factors is not None and self._y_is_vector else self._factors
+
+    @property
+    def degrees_of_freedom_(self) -> float | Array | None:
+        return self._dof[0] if self._dof is not None and self._y_is_vector else self._dof
 
     def _constant_noise(self) -> Array:
         """Residual variance of standardised outputs, where it is the same for all rows. Shape: ``(n_outputs,)``."""
@@ -201,28 +206,28 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
 
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
         """Intervals before any conformal step. Shape: ``(n[, n_outputs], 2, n_levels)``."""
-        return normal.interval(parts.mean, parts.std, levels)
+        return predictive.interval(parts.mean, parts.std, levels, self.degrees_of_freedom_)
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
         levels, single = check_levels("alpha", alpha)
         parts = self.predict_components(X)
-        values = normal.quantiles(parts.mean, parts.std, levels)
+        values = predictive.quantiles(parts.mean, parts.std, levels, self.degrees_of_freedom_)
         return values[..., 0] if single else values
 
     def predict_dist(self, X: Any) -> rv_continuous_frozen:
-        """The predictive distribution as a frozen ``scipy.stats.norm``: pdf, cdf, ppf, mean, var, interval, rvs."""
-        from scipy.stats import norm
+        """The predictive distribution, frozen: ``scipy.stats.norm``, or ``t`` where ``degrees_of_freedom_`` are known.
 
+        It has pdf, cdf, ppf, mean, var, interval, rvs.
+        """
         parts = self.predict_components(X)
-        # scipy takes a scale of zero for a mistake and answers NaN
-        return norm(loc=parts.mean, scale=np.maximum(parts.std, SMALLEST_STD))
+        return predictive.distribution(parts.mean, parts.std, self.degrees_of_freedom_)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
         parts = self.predict_components(X)
-        draws = check_random_state(random_state).standard_normal((*parts.mean.shape, n_samples))
-        return parts.mean[..., None] + parts.std[..., None] * draws
+        levels = check_random_state(random_state).uniform(size=(n_samples, *parts.mean.shape))
+        return np.moveaxis(predictive.distribution(parts.mean, parts.std, self.degrees_of_freedom_).ppf(levels), 0, -1)
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 

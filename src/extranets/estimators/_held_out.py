@@ -15,7 +15,8 @@ from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
 from extranets.uncertainty.components import Array, HeldOut
 
-FEWEST_PER_FOLD = 10  # members per fold that give a usable estimate of the spread
+FEWEST_PER_FOLD = 6  # members per fold that give a usable estimate of the spread
+ENOUGH_ROWS = 5000  # held-out rows beyond which more of them change neither noise nor calibration
 FOLD_BITS = 24  # a member's id holds its number below this bit and, above it, its fold + 1 (0: a final member)
 FIRST_FOLD_ID = 1 << FOLD_BITS
 
@@ -113,11 +114,18 @@ class Plan:
         )
 
 
-def cross_validation(n_rows: int, n_folds: int, n_estimators: int, seed: int) -> Plan:
-    """Folds as equal as possible. They share the work of one ensemble: each gets about n_estimators / n_folds members."""
+def cross_validation(n_rows: int, n_folds: int, n_estimators: int, seed: int, *, enough: int | None = None) -> Plan:
+    """Folds as equal as possible. They share the work of one ensemble: each gets about n_estimators / n_folds members.
+
+    With ``enough``, folds beyond so many rows are not left out by anyone.
+    """
     n_folds = min(n_folds, n_rows)
     fold_of_row = generator(seed, Purpose.ROWS).permutation(n_rows) % n_folds
-    return Plan(fold_of_row, n_folds, min(n_estimators, max(FEWEST_PER_FOLD, -(-n_estimators // n_folds))))
+    members = min(n_estimators, max(FEWEST_PER_FOLD, -(-n_estimators // n_folds)))
+    if enough is None or enough >= n_rows:
+        return Plan(fold_of_row, n_folds, members)
+    used = -(-enough * n_folds // n_rows)
+    return Plan(np.where(fold_of_row < used, fold_of_row, -1), used, members)
 
 
 def hold_out(n_rows: int, fraction: float, seed: int) -> Plan:

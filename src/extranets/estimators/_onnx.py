@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from extranets import onnx_graph
 from extranets.engine.options import LOG_VARIANCE_LIMIT
@@ -23,6 +22,7 @@ from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Graph, Value
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.conformal import conformal_quantile, conformal_ranks
+from extranets.uncertainty.predictive import multiples
 
 if TYPE_CHECKING:
     from extranets.estimators._base import NetsRegressor
@@ -33,6 +33,8 @@ MOST_RESIDUALS = 10_000  # that every row is compared with: 80 MB for a thousand
 
 class OnnxEstimator(ABC):
     """`to_onnx`, and what an estimator of its own kind has to say about it."""
+
+    _dof: Array | None
 
     def to_onnx(self, path: str | os.PathLike[str], *, coverage: float | Sequence[float] = 0.9) -> None:
         """Write mean, standard deviation and interval as one ONNX graph, for use without this package or Python.
@@ -77,8 +79,8 @@ class OnnxEstimator(ABC):
     def _graph_bounds(self, x: Value, mean: Value, std: Value, levels: Array) -> Bounds:
         """The same for ``_bounds``; mean and std are in the target's units. Shape: x as above."""
         tails = (1 - levels) / 2
-        multiples = zip(ndtri(tails), ndtri(1 - tails), strict=True)
-        return [(mean + std * low, mean + std * high) for low, high in multiples]
+        below, above = (multiples(at, self._dof).reshape(-1, len(levels)).T for at in (tails, 1 - tails))
+        return [(mean + std * low, mean + std * high) for low, high in zip(below, above, strict=True)]
 
 
 def export(model: NetsRegressor, path: str | os.PathLike[str], coverage: float | Sequence[float]) -> None:

@@ -30,7 +30,7 @@ from extranets.estimators._warnings import warn_user
 from extranets.model_file import require
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Value
-from extranets.uncertainty.components import Array
+from extranets.uncertainty.components import Array, HeldOut
 from extranets.uncertainty.noise import leaves_too_few_degrees, training_variance
 
 TRAINED_TYPES: dict[str, Any] = {
@@ -80,11 +80,13 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self.warm_start and self.__sklearn_is_fitted__()
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
-        return self._learn_with(self._options(len(sample.y)), sample)
+        return self._learn_with(self._options(len(sample.y)), sample, self._seed())
 
-    def _learn_with(self, options: engine.Options, sample: Sample) -> dict[str, Any]:
+    def _seed(self) -> int:
+        return self._fitted.recipe.seed if self._grows() else draw_seed(self.random_state)
+
+    def _learn_with(self, options: engine.Options, sample: Sample, seed: int) -> dict[str, Any]:
         old = self._fitted if self._grows() else None
-        seed = draw_seed(self.random_state) if old is None else old.recipe.seed
         plan = self._plan(len(sample.y), seed)
         recipe = self._recipe(options, sample, plan, seed)
         if old is not None:
@@ -179,12 +181,21 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         learned = fitted.recipe.architecture.learns_noise
         final = self._moments_of(fitted.ensemble, fitted.recipe)
         if plan is not None:
-            held = plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
-            return self._noise_from(held, final.n_members, learned)
+            return self._noise_from(self._held_out(fitted, extra, sample, plan), final.n_members, learned)
         if learned:
             return {"_noise": np.ones(sample.y.shape[1]), "_factors": None}
         n_parameters = fitted.ensemble.parameters_per_output
         return {"_noise": self._training_noise(final, sample, n_parameters), "_factors": None}
+
+    def _held_out(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan) -> HeldOut:
+        return plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
+
+    def _held_out_errors(self, recipe: Recipe, sample: Sample, plan: Plan) -> HeldOut:
+        """Errors of networks that are trained for nothing else."""
+        final = np.arange(int(plan.keeps_rows_from_final), dtype=np.uint32)  # only a hold-out needs the final network
+        ensemble = self._train(recipe, sample, plan, final).ensemble
+        n_final = int(np.searchsorted(ensemble.members.ids, FIRST_FOLD_ID))
+        return plan.errors(ensemble[:n_final], ensemble[n_final:], sample, lambda e: self._moments_of(e, recipe))
 
     def _training_noise(self, moments: Moments, sample: Sample, n_parameters: float | Array) -> Array:
         if leaves_too_few_degrees(n_parameters, len(sample.y)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -10,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from extranets.estimators import _probe as probing
+from extranets.estimators._automatic import LEVELS, Effort, settings
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._cv_plus import CvPlus
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample
+from extranets.estimators._held_out import ENOUGH_ROWS, FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
 from extranets.estimators._noise_model import FEWEST_ROWS, NoiseModel, WithNoise
 from extranets.estimators._parameters import (
+    ENCODINGS,
     HELD_OUT_CONSTRAINTS,
     LOSS,
     MEMBER_COUNT,
@@ -24,6 +28,7 @@ from extranets.estimators._parameters import (
     HeldOutParameters,
     documented,
 )
+from extranets.estimators._probe import Probe
 from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import blocks
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
@@ -31,8 +36,18 @@ from extranets.estimators._validation import check_table
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Bounds, Value
-from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty import predictive
+from extranets.uncertainty.components import Array, Components, HeldOut
 from extranets.uncertainty.intervals import Construction, calibrated, paper, total
+from extranets.uncertainty.noise import held_out_variance
+
+AUTOMATIC = ("hidden_layer_sizes", "learning_rate_init", "alpha", "batch_size", "max_iter")  # they follow the rows
+SETTINGS = (*AUTOMATIC, "numeric_encoding", "noise_model")
+CANDIDATES: dict[str, tuple[str | None, ...]] = {
+    "low": ("piecewise_linear", None),
+    "medium": ("piecewise_linear", None),
+    "high": ("piecewise_linear", None, "periodic"),
+}
 
 
 @storable("ExtraNetsRegressor")
@@ -94,12 +109,21 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     True
     """
 
-    keep_prob: float = 0.95
+    n_estimators: int = 16
+    hidden_layer_sizes: tuple[int, ...] | int | Literal["auto"] = "auto"  # type: ignore[assignment]
+    keep_prob: float = 0.9
     _: KW_ONLY
+    effort: Effort = "medium"
     loss: Literal["squared_error", "gaussian_nll"] = "squared_error"
+    numeric_encoding: Literal["auto", "piecewise_linear", "periodic"] | None = "auto"  # type: ignore[assignment]
+    learning_rate_init: float | Literal["auto"] = "auto"  # type: ignore[assignment]
+    batch_size: int | Literal["auto"] = "auto"  # type: ignore[assignment]
+    alpha: float | Literal["auto"] = "auto"  # type: ignore[assignment]
+    beta_2: float = 0.99
     null_members: Literal["redraw", "drop"] = "redraw"
-    noise_model: Literal["constant", "networks"] = "constant"
+    noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
+    distribution: Literal["student", "normal"] = "student"
     warm_start: bool = False
 
     constructions: ClassVar[dict[str, Construction]] = {
@@ -112,10 +136,14 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
+        **{name: [StrOptions({"auto"}), *TRAINING_CONSTRAINTS[name]] for name in AUTOMATIC},
         "keep_prob": [Interval(Real, 0, 1, closed="right")],
+        "effort": [StrOptions(set(LEVELS))],
         "loss": [LOSS],
+        "numeric_encoding": [None, StrOptions({"auto", *ENCODINGS})],
         "null_members": [StrOptions({"redraw", "drop"})],
-        "noise_model": [StrOptions({"constant", "networks"})],
+        "noise_model": [StrOptions({"auto", "constant", "networks"})],
+        "distribution": [StrOptions({"student", "normal"})],
         "interval": [StrOptions(set(constructions))],
         "warm_start": ["boolean"],
     }
@@ -124,6 +152,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "n_null_": int,
         "_cv_plus": CvPlus | None,
         "_noise_model": NoiseModel | None,
+        "_dof": Array | None,
+        "settings_": dict[str, Any] | None,
     }
 
     def _check_parameters(self) -> None:
@@ -135,6 +165,70 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
                 "noise_model='networks' needs errors on rows that were not trained on (noise='cv' or 'holdout') and networks "
                 "that do not predict a variance themselves (loss='squared_error')."
             )
+
+    def _check_hidden(self) -> None:
+        if not isinstance(self.hidden_layer_sizes, str):
+            super()._check_hidden()
+
+    # -- settings that follow the table --------------------------------------------------------------------------------
+
+    def _learn(self, sample: Sample) -> dict[str, Any]:
+        seed, n_rows = self._seed(), len(sample.y)
+        probe = self._probe(sample, seed)
+        resolved = self._resolved(n_rows, probe)
+        learned = resolved._learn_with(resolved._options(n_rows), sample, seed)
+        return {**learned, "settings_": {name: getattr(resolved, name) for name in SETTINGS}}
+
+    def _resolved(self, n_rows: int, probe: Probe | None) -> ExtraNetsRegressor:
+        """A copy in which nothing is ``"auto"``, for the length of a fit."""
+        found = settings(n_rows, self.effort) | {
+            "numeric_encoding": probe.encoding if probe else None,
+            "noise_model": "networks" if self._can_model_noise(n_rows) else "constant",
+        }
+        resolved = copy(self)
+        for name, value in found.items():
+            if isinstance(getattr(self, name), str) and getattr(self, name) == "auto":  # an array has no truth value
+                setattr(resolved, name, value)
+        resolved._probed = probe
+        return resolved
+
+    def _can_model_noise(self, n_rows: int) -> bool:
+        plan = self._plan(n_rows, seed=0)
+        return plan is not None and self.loss == "squared_error" and len(plan.held_rows()) >= FEWEST_ROWS
+
+    def _probe(self, sample: Sample, seed: int) -> Probe | None:
+        """Try encodings on halves of the rows; None where nothing is to be learned from that."""
+        plan = self._plan(len(sample.y), seed)
+        has_curve = plan is not None and not plan.keeps_rows_from_final
+        if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or self.numeric_encoding == "auto"):
+            return None
+        some, halves = probing.halves(sample, seed)
+        encodings = CANDIDATES[self.effort] if self.numeric_encoding == "auto" else [self.numeric_encoding]
+        trials = []
+        for encoding in encodings:
+            trial = self._resolved(len(some.y), Probe(encoding, 0, np.empty(0)))
+            recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
+            held = trial._held_out_errors(recipe, some, halves)
+            trials.append(Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators)))
+        return min(trials, key=lambda trial: float(trial.error.sum()))
+
+    def _held_out(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan) -> HeldOut:
+        held = super()._held_out(fitted, extra, sample, plan)
+        if self._probed is None or plan.keeps_rows_from_final:
+            return held
+        n_rows = len(sample.y)
+        n_seen = n_rows - len(plan.held_rows()) // plan.n_folds
+        error = held_out_variance(held, len(fitted.ensemble))
+        return probing.as_if_trained_on_all(held, self._probed.shrinkage(error, n_seen, n_rows))
+
+    def _plan(self, n_rows: int, seed: int) -> Plan | None:
+        if self.noise != "cv" or self.interval == "cv+":  # CV+ compares with every row
+            return super()._plan(n_rows, seed)
+        if self.loss == "gaussian_nll" and self.interval != "calibrated":
+            return None
+        return cross_validation(n_rows, self.n_folds, self.n_estimators, seed, enough=ENOUGH_ROWS)
+
+    # -- members -------------------------------------------------------------------------------------------------------
 
     def _sampling(self) -> tuple[Any, ...]:
         return (self.keep_prob, self.null_members)
@@ -157,18 +251,25 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         if plan is None or self.noise_model == "constant":
-            return {**super()._noise_of(fitted, extra, sample, plan), "_noise_model": None}
+            return {"_dof": None, **super()._noise_of(fitted, extra, sample, plan), "_noise_model": None}
         rows = plan.held_rows()
         if len(rows) < FEWEST_ROWS:
             raise ValueError(
                 f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and there are {len(rows)}; use 'constant'."
             )
-        held = plan.errors(fitted.ensemble, extra, sample, lambda e: self._moments_of(e, fitted.recipe))
+        held = self._held_out(fitted, extra, sample, plan)
         model, variance = NoiseModel.fit(held, sample.X[rows], fitted.recipe.seed, thread_count(self.n_jobs))
         return {
             **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
             "_noise_model": model,
         }
+
+    def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
+        found = super()._noise_from(held, n_members, learned)
+        if self.distribution == "normal":
+            return {**found, "_dof": None}
+        variance = calibrated.held_out_variances(held, held.noise * found["_noise"], n_members, found["_factors"])
+        return {**found, "_dof": predictive.fit_dof(held.residual / np.sqrt(variance), held.weight)}
 
     def _moments(self) -> Moments:
         moments = super()._moments()

@@ -170,7 +170,7 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
         if self.keep_prob == "auto":
             scores = self._held_out_scores(options, sample)
             options = replace(options, dropout_keep=max(scores, key=scores.__getitem__))
-        learned = self._learn_with(options, sample)
+        learned = self._learn_with(options, sample, self._seed())
         return {**learned, "keep_prob_": options.dropout_keep, "keep_prob_scores_": scores}
 
     def _held_out_scores(self, options: engine.Options, sample: Sample) -> dict[float, float]:
@@ -182,12 +182,6 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
             recipe = self._recipe(replace(options, dropout_keep=keep), sample, plan, seed)
             scores[keep] = held_out_likelihood(self._held_out_errors(recipe, sample, plan), recipe)
         return scores
-
-    def _held_out_errors(self, recipe: Recipe, sample: Sample, plan: Plan) -> HeldOut:
-        final = np.arange(int(plan.keeps_rows_from_final), dtype=np.uint32)  # only a hold-out needs the final network
-        ensemble = self._train(recipe, sample, plan, final).ensemble
-        n_final = int(np.searchsorted(ensemble.members.ids, FIRST_FOLD_ID))
-        return plan.errors(ensemble[:n_final], ensemble[n_final:], sample, lambda e: self._moments_of(e, recipe))
 
     # -- prediction ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from extranets.metrics._checks import Array, Weights, check_level
 from extranets.metrics.distributions import crps_gaussian, gaussian_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _predict_bounds(estimator: Any, X: Any, coverage: float) -> tuple[Array, Arr
         bounds = np.asarray(estimator.predict_interval(X, coverage))
     else:
         mean, std = _predict_normal(estimator, X)
-        bounds = normal.interval(mean, std, [coverage])[..., 0]
+        bounds = predictive.interval(mean, std, [coverage])[..., 0]
     return bounds[..., 0], bounds[..., 1]
 
 

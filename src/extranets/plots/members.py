@@ -12,7 +12,7 @@ from extranets import metrics
 from extranets.evaluation import Array, Predictions
 from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, percent, short
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,5 +122,5 @@ def _running(members: Array, counts: npt.NDArray[np.intp]) -> list[tuple[Array, 
 
 
 def _scores(p: Predictions, mean: Array, spread: Array, coverage: float) -> tuple[float, float, float]:
-    lower, upper = normal.interval(mean, np.sqrt(spread + p.aleatoric), [coverage])[..., 0].T
+    lower, upper = predictive.interval(mean, np.sqrt(spread + p.aleatoric), [coverage])[..., 0].T
     return metrics.rmse(p.y, mean), metrics.mean_width(p.y, lower, upper), metrics.coverage(p.y, lower, upper)

@@ -25,7 +25,7 @@ from extranets.studies.paper_networks import (
     seeds,
 )
 from extranets.studies.runs import UnitResult
-from extranets.uncertainty import normal
+from extranets.uncertainty import predictive
 from extranets.uncertainty.components import Array
 from extranets.uncertainty.intervals import Construction, bootstrap_averaged, paper, total
 
@@ -249,7 +249,7 @@ def measures(members: Array, y: Array, noise: float, construction: Construction)
     """
     mean = members.mean(axis=0)
     epistemic, aleatoric = construction(members.var(axis=0), np.full_like(mean, noise), len(members), None)
-    bounds = normal.interval(mean, np.sqrt(epistemic + aleatoric), [1 - alpha for alpha in LEVELS])
+    bounds = predictive.interval(mean, np.sqrt(epistemic + aleatoric), [1 - alpha for alpha in LEVELS])
     outside = ((y[:, None] < bounds[:, 0]) | (y[:, None] > bounds[:, 1])).mean(axis=0)
     shares = {f"non_coverage_{alpha * 100:02.0f}": float(share) for alpha, share in zip(LEVELS, outside, strict=True)}
     return {"mape": mae(y, mean), "mspe": float(np.mean((y - mean) ** 2)), **shares, "noise_variance": noise}
