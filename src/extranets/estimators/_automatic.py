@@ -19,14 +19,14 @@ class _Level:
 
     small: tuple[int, ...]  # hidden layers for a small table, and for others
     other: tuple[int, ...]
-    steps: int  # mini-batches for a small table
-    epochs: tuple[int, int]  # for other tables: most, and fewest of the largest
+    steps: int  # mini-batches for a small table, unless that is fewer epochs than the fewest below
+    epochs: tuple[int, int]  # for other tables: most, at the border to small ones, and fewest, from 50,000 rows on
 
 
 LEVELS: dict[str, _Level] = {
-    "low": _Level(small=(50,), other=(50, 50), steps=2_000, epochs=(20, 10)),
-    "medium": _Level(small=(50, 50), other=(100, 100), steps=3_600, epochs=(40, 20)),
-    "high": _Level(small=(100, 100), other=(200, 200), steps=10_000, epochs=(80, 40)),
+    "low": _Level(small=(50,), other=(50, 50), steps=2_000, epochs=(30, 20)),
+    "medium": _Level(small=(50, 50), other=(100, 100), steps=3_600, epochs=(60, 40)),
+    "high": _Level(small=(100, 100), other=(200, 200), steps=10_000, epochs=(120, 60)),
 }
 
 
@@ -35,7 +35,7 @@ def settings(n_rows: int, effort: Effort) -> dict[str, Any]:
     level = LEVELS[effort]
     if n_rows < SMALL_TABLE:
         batch = 16
-        hidden, epochs = level.small, max(level.steps // -(-n_rows // batch), level.epochs[0])
+        hidden, epochs = level.small, max(level.steps // -(-n_rows // batch), level.epochs[1])
     else:
         batch = 32 if n_rows < LARGE_TABLE else 64
         # From the most epochs at the border of small tables, evenly in the logarithm of the rows, to the fewest at 50,000.

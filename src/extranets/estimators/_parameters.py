@@ -217,13 +217,16 @@ hidden_layer_sizes : tuple of int, default=(50,)
     "adam": """
 learning_rate_init : float, default=0.01
     First step size of Adam.
-learning_rate_schedule : {"linear", "cosine", "constant"}, default="linear"
-    How the step size falls to zero over the whole training.
+{schedule}
 max_iter : int or "auto", default="auto"
     Epochs. ``"auto"``: 400, fewer when that would pass 20,000 mini-batches, never under 40.
 batch_size : int, default=32
 beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-7
     Adam's constants.
+""",
+    "schedule": """
+learning_rate_schedule : {"linear", "cosine", "constant"}, default="linear"
+    How the step size falls to zero over the whole training.
 """,
     "training": """
 numeric_encoding : {"piecewise_linear", "periodic"} or None, default=None
@@ -231,11 +234,17 @@ numeric_encoding : {"piecewise_linear", "periodic"} or None, default=None
     position, from 0 to 1, within each of ``n_bins`` bins between quantiles of the training rows, so that the first layer can
     bend at every edge; beyond the smallest and the largest training value only the column itself still counts.
     ``"periodic"``: sines and cosines of ``n_bins // 2`` frequencies.
+{n_bins}
+alpha : float, default=0.0
+    Decoupled weight decay.
+{starts}
+""",
+    "n_bins": """
 n_bins : int, default=16
     Inputs that ``numeric_encoding`` adds for a column, at most 255. A column with few values has fewer bins, one between
     each two of them.
-alpha : float, default=0.0
-    Decoupled weight decay.
+""",
+    "starts": """
 max_grad_norm : float or None, default=None
     Largest Euclidean norm of a mini-batch's gradient.
 early_stopping : bool or "auto", default="auto"
@@ -263,8 +272,8 @@ noise : {"cv", "holdout", "train"}, default="cv"
     Where the residual variance comes from: out-of-fold predictions (the final networks still see all rows), a held-out
     share of the rows, or training residuals corrected for degrees of freedom.
 n_folds : int, default=5
-    Folds of ``noise="cv"``. An ensemble gives each fold n_estimators / n_folds networks of its own (at least ten, at most
-    n_estimators), so with 50 networks or more the folds cost about one more fit.
+    Folds of ``noise="cv"``. An ensemble gives each fold n_estimators / n_folds networks of its own (at least six, at most
+    n_estimators), so with 30 networks or more the folds cost about one more fit.
 holdout_fraction : float in (0, 1), default=0.2
     Share of the rows that ``noise="holdout"`` keeps from training.
 """,

@@ -48,6 +48,28 @@ CANDIDATES: dict[str, tuple[str | None, ...]] = {
     "medium": ("piecewise_linear", None),
     "high": ("piecewise_linear", None, "periodic"),
 }
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": {
+        "n_estimators": 70,
+        "hidden_layer_sizes": (50,),
+        "keep_prob": 0.95,
+        "numeric_encoding": None,
+        "learning_rate_init": 0.01,
+        "learning_rate_schedule": "constant",
+        "max_iter": 40,
+        "batch_size": 32,
+        "beta_2": 0.999,
+        "alpha": 0.0,
+        "noise": "train",
+        "noise_model": "constant",
+        "interval": "paper",
+        "distribution": "normal",
+    },
+    "fast": {"effort": "low", "n_estimators": 8},
+    "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
+}
+EXPECTED_LEVEL = 0.9  # of the intervals in held_out_scores_
 
 
 @storable("ExtraNetsRegressor")
@@ -60,29 +82,55 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     start on all rows. Their mean predicts; their spread and the residual noise give the interval. Features and targets are
     standardised inside, from training rows.
 
+    What is ``"auto"`` follows the table; ``settings_`` tells what it became. See also :meth:`from_preset` and
+    :func:`extranets.tune`.
+
     Parameters
     ----------
-    n_estimators : int, default=70
+    n_estimators : int, default=16
         Number of networks.
-    hidden_layer_sizes : tuple of int, default=(50,)
-        Units per hidden layer before thinning; ``()`` makes linear models.
-    keep_prob : float in (0, 1], default=0.95
+    hidden_layer_sizes : tuple of int or "auto", default="auto"
+        Units per hidden layer before thinning; ``()`` makes linear models. ``"auto"``: two layers of 50, or of 100 from 2,000
+        rows on.
+    keep_prob : float in (0, 1], default=0.9
         Probability that a hidden unit is kept. Smaller values thin more and train faster.
+    effort : {"low", "medium", "high"}, default="medium"
+        How much work ``"auto"`` puts into each network: units and epochs.
     loss : {"squared_error", "gaussian_nll"}, default="squared_error"
         With ``"gaussian_nll"`` each network predicts a mean and a variance, and the noise is their mean variance.
-    {adam}
-    {training}
+    learning_rate_init : float or "auto", default="auto"
+        First step size of Adam. ``"auto"``: 0.005 for layers of 50 units, 0.002 for 100, 0.001 for 200.
+    {schedule}
+    max_iter : int or "auto", default="auto"
+        Epochs. ``"auto"``: 3,600 mini-batches for tables of less than 2,000 rows, and then from 60 epochs to 40 at 50,000 rows.
+    batch_size : int or "auto", default="auto"
+        ``"auto"``: 16 for less than 2,000 rows, 32 for less than 20,000, else 64.
+    beta_1, beta_2, epsilon : float, default=0.9, 0.99, 1e-7
+        Adam's constants.
+    numeric_encoding : {"auto", "piecewise_linear", "periodic"} or None, default="auto"
+        What the networks see of a column with more than two values, besides the column itself. ``"piecewise_linear"``: its
+        position, from 0 to 1, within each of ``n_bins`` bins between quantiles of the training rows, so that the first layer can
+        bend at every edge; beyond the smallest and the largest training value only the column itself still counts.
+        ``"periodic"``: sines and cosines of ``n_bins // 2`` frequencies. ``"auto"``: what has the smaller error when networks
+        that are trained on one half of the rows (of at most 5,000) predict the other half.
+    {n_bins}
+    alpha : float or "auto", default="auto"
+        Decoupled weight decay. ``"auto"``: 0.05 for less than 2,000 rows, else 0.01.
+    {starts}
     null_members : {"redraw", "drop"}, default="redraw"
         What to do with a mask that empties a hidden layer. Dropped members are counted in ``n_null_``.
     {held_out}
-    noise_model : {"constant", "networks"}, default="constant"
+    noise_model : {"auto", "constant", "networks"}, default="auto"
         ``"constant"``: the noise is the same everywhere. ``"networks"``: it depends on x; small networks are fitted to the
-        logarithms of squared errors on held-out rows, at least 100 of them.
+        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible.
     interval : {"calibrated", "paper", "total", "cv+"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
         a * spread + b * noise with a, b >= 0 fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
         intervals that need no distribution, from the folds' networks and their errors (with ``noise="cv"``); variances
         are then those of ``"calibrated"``.
+    distribution : {"student", "normal"}, default="student"
+        Shape of the predictive distribution. ``"student"``: Student's t, whose degrees of freedom are fitted to errors on
+        held-out rows, at least 100 of them; below, and without any, it is Normal.
     {warm_start}
     {common}
 
@@ -90,20 +138,34 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     ----------
     ensemble_ : Ensemble
         The trained networks: masks, widths and stacked parameters.
+    settings_ : dict
+        What parameters that may be ``"auto"`` were in the fit.
+    held_out_scores_ : dict or None
+        What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on held-out
+        rows; None where no rows were held out.
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where the networks predict it.
+    degrees_of_freedom_ : float or array of shape (n_outputs,), or None
+        Of Student's t as predictive distribution; None where it is Normal.
     calibration_ : array of shape (2,) or (2, n_outputs), or None
         Factors a and b of ``interval="calibrated"``; None where no rows were held out.
     n_null_ : int
         Members dropped because of an empty layer.
     {fitted}
 
+    Notes
+    -----
+    Networks that leave rows out see fewer of them than the final ones, so their errors are too large. With ``noise="cv"`` the
+    errors are therefore lowered by what a learning curve predicts: a power of the rows, through the errors of the folds'
+    networks and those of networks that saw half of the rows (of at most 5,000). Where errors do not fall with more rows,
+    nothing is lowered. ``interval="cv+"`` does without.
+
     Examples
     --------
     >>> from extranets import ExtraNetsRegressor
     >>> from extranets.data import nonlinear_process
     >>> X_train, y_train, X_test, y_test = nonlinear_process(600, random_state=0).split(500)
-    >>> model = ExtraNetsRegressor(n_estimators=20, random_state=0).fit(X_train, y_train)
+    >>> model = ExtraNetsRegressor(random_state=0).fit(X_train, y_train)
     >>> lower, upper = model.predict_interval(X_test, coverage=0.9).T
     >>> bool(((lower <= y_test) & (y_test <= upper)).mean() > 0.8)
     True
@@ -153,8 +215,41 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "_cv_plus": CvPlus | None,
         "_noise_model": NoiseModel | None,
         "_dof": Array | None,
+        "_expected": dict[str, Array] | None,
         "settings_": dict[str, Any] | None,
     }
+
+    @classmethod
+    def from_preset(cls, preset: str, **parameters: Any) -> ExtraNetsRegressor:
+        """An unfitted estimator with the settings of a name.
+
+        Parameters
+        ----------
+        preset : {"default", "paper", "fast", "accurate"}
+            ``"paper"``: 70 networks with one hidden layer of 50 units, trained for 40 epochs at a constant rate, without
+            encodings; noise from training residuals, and the paper's interval. ``"fast"``: less of everything, for tables that
+            are large or tried often. ``"accurate"``: twice as many networks, wider, trained longer, and errors from ten folds;
+            ten to twenty times the work of the default.
+        parameters : any
+            Parameters that differ from the preset's.
+
+        Examples
+        --------
+        >>> from extranets import ExtraNetsRegressor
+        >>> ExtraNetsRegressor.from_preset("paper", n_estimators=5).get_params()["interval"]
+        'paper'
+        """
+        if preset not in PRESETS:
+            raise ValueError(f"preset must be one of {sorted(PRESETS)}; got {preset!r}.")
+        return cls(**{**PRESETS[preset], **parameters})
+
+    @property
+    def held_out_scores_(self) -> dict[str, Any] | None:
+        if self._expected is None:
+            return None
+        scale = {"coverage": 1.0, "rmse": self._y_scaling.scale, "interval_score": self._y_scaling.scale}
+        in_units = {name: values * scale[name] for name, values in self._expected.items()}
+        return {name: float(values[0]) if self._y_is_vector else values for name, values in in_units.items()}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -251,7 +346,12 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
         if plan is None or self.noise_model == "constant":
-            return {"_dof": None, **super()._noise_of(fitted, extra, sample, plan), "_noise_model": None}
+            return {
+                "_dof": None,
+                "_expected": None,
+                **super()._noise_of(fitted, extra, sample, plan),
+                "_noise_model": None,
+            }
         rows = plan.held_rows()
         if len(rows) < FEWEST_ROWS:
             raise ValueError(
@@ -266,10 +366,13 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
         found = super()._noise_from(held, n_members, learned)
-        if self.distribution == "normal":
-            return {**found, "_dof": None}
         variance = calibrated.held_out_variances(held, held.noise * found["_noise"], n_members, found["_factors"])
-        return {**found, "_dof": predictive.fit_dof(held.residual / np.sqrt(variance), held.weight)}
+        std = np.sqrt(variance)
+        dof = None
+        if self.distribution == "student":
+            errors = np.divide(held.residual, std, out=np.zeros_like(std), where=std > 0)
+            dof = predictive.fit_dof(errors, held.weight)
+        return {**found, "_dof": dof, "_expected": expected_scores(held, std, dof)}
 
     def _moments(self) -> Moments:
         moments = super()._moments()
@@ -323,3 +426,13 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if self._cv_plus is None:
             raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
         return self._cv_plus
+
+
+def expected_scores(held: HeldOut, std: Array, dof: Array | None) -> dict[str, Array]:
+    """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
+    half = std * predictive.multiples([(1 + EXPECTED_LEVEL) / 2], dof)[..., 0]
+    size = np.abs(held.residual)
+    score = 2 * half + 2 / (1 - EXPECTED_LEVEL) * np.maximum(size - half, 0)
+    values = {"rmse": size**2, "interval_score": score, "coverage": (size <= half).astype(np.float64)}
+    means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
+    return {**means, "rmse": np.sqrt(means["rmse"])}

@@ -16,7 +16,7 @@ from extranets._random import Purpose, draw_seed, uniforms
 from extranets.engine import reference
 from extranets.engine.reference_encoding import column_of_input
 from extranets.estimators._fitted import Recipe
-from extranets.estimators._held_out import FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
+from extranets.estimators._held_out import Moments, Sample, cross_validation
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,

@@ -78,7 +78,10 @@ def fit_dof(errors: Array, weight: Array) -> Array | None:
 def _fit_one(squares: Array, weight: Array) -> float:
     from scipy.optimize import minimize_scalar
 
-    squares, share = squares / np.average(squares, weights=weight), weight / weight.sum()
+    level = float(np.average(squares, weights=weight))
+    if level <= 0:
+        return MOST_DOF  # a constant output
+    squares, share = squares / level, weight / weight.sum()
 
     def loss(inverse: float) -> float:
         dof = 1 / inverse
