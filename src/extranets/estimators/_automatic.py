@@ -11,6 +11,7 @@ Effort = Literal["low", "medium", "high"]
 
 SMALL_TABLE = 2000  # rows; above, networks are wider
 LARGE_TABLE = 20_000  # rows; above, mini-batches are larger
+RATES = {50: 0.005, 100: 0.002, 150: 0.001}  # by units
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class _Level:
 LEVELS: dict[str, _Level] = {
     "low": _Level(small=(50,), other=(50, 50), steps=2_000, epochs=(30, 20)),
     "medium": _Level(small=(50, 50), other=(100, 100), steps=3_600, epochs=(60, 40)),
-    "high": _Level(small=(100, 100), other=(200, 200), steps=10_000, epochs=(120, 60)),
+    "high": _Level(small=(100, 100), other=(150, 150), steps=10_000, epochs=(120, 80)),
 }
 
 
@@ -44,7 +45,7 @@ def settings(n_rows: int, effort: Effort) -> dict[str, Any]:
         hidden, epochs = level.other, round(most * (fewest / most) ** min(share, 1.0))
     return {
         "hidden_layer_sizes": hidden,
-        "learning_rate_init": {50: 0.005, 100: 0.002, 200: 0.001}[hidden[0]],
+        "learning_rate_init": RATES[hidden[0]],
         "alpha": 0.05 if n_rows < SMALL_TABLE else 0.01,
         "batch_size": batch,
         "max_iter": int(epochs),

@@ -99,7 +99,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     loss : {"squared_error", "gaussian_nll"}, default="squared_error"
         With ``"gaussian_nll"`` each network predicts a mean and a variance, and the noise is their mean variance.
     learning_rate_init : float or "auto", default="auto"
-        First step size of Adam. ``"auto"``: 0.005 for layers of 50 units, 0.002 for 100, 0.001 for 200.
+        First step size of Adam. ``"auto"``: 0.005 for layers of 50 units, 0.002 for 100, 0.001 for 150.
     {schedule}
     max_iter : int or "auto", default="auto"
         Epochs. ``"auto"``: 3,600 mini-batches for tables of less than 2,000 rows, and then from 60 epochs to 40 at 50,000 rows.
