@@ -28,7 +28,15 @@ def megabytes(field: str) -> float:
 
 def main(rows: int, members: int) -> None:
     problem = Problem(rows=1000, members=members)
-    model = ExtraNetsRegressor(members, (problem.units,), max_iter=1, max_restarts=0, n_jobs=THREADS, random_state=0)
+    model = ExtraNetsRegressor.from_preset(
+        "paper",
+        n_estimators=members,
+        hidden_layer_sizes=(problem.units,),
+        max_iter=1,
+        max_restarts=0,
+        n_jobs=THREADS,
+        random_state=0,
+    )
     model.fit(*problem.data)
     X = np.random.default_rng(0).standard_normal((rows, problem.inputs))
     before, begin = megabytes("VmRSS"), time.perf_counter()

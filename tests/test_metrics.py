@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from scipy.integrate import quad
 from sklearn.linear_model import BayesianRidge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from extranets import ExtraNetsRegressor, metrics
 
@@ -27,6 +28,8 @@ STD = RNG.uniform(0.5, 2.0, N)
 Y = MEAN + 1.3 * STD * RNG.normal(size=N) + 0.2
 WEIGHT = RNG.uniform(0.0, 3.0, N)
 LOWER, UPPER = MEAN - 1.5 * STD, MEAN + 1.5 * STD
+DOF = RNG.uniform(2.1, 30.0, N)
+SCALE = STD * np.sqrt((DOF - 2) / DOF)  # of Student's t with standard deviation STD
 MEMBERS = MEAN + STD * RNG.normal(size=(9, N))
 
 # Every score with predictions for Y; the last axis of a prediction is rows.
@@ -35,8 +38,10 @@ SCORES = {
     "mae": (metrics.mae, [MEAN]),
     "pinball_loss": (lambda *a, **k: metrics.pinball_loss(*a, alpha=0.2, **k), [MEAN]),
     "gaussian_log_likelihood": (metrics.gaussian_log_likelihood, [MEAN, STD]),
+    "student_t_log_likelihood": (lambda *a, **k: metrics.student_t_log_likelihood(*a, 4.5, **k), [MEAN, STD]),
     "mixture_log_likelihood": (metrics.mixture_log_likelihood, [MEMBERS, STD]),
     "crps_gaussian": (metrics.crps_gaussian, [MEAN, STD]),
+    "crps_student_t": (lambda *a, **k: metrics.crps_student_t(*a, 4.5, **k), [MEAN, STD]),
     "crps_ensemble": (metrics.crps_ensemble, [MEMBERS]),
     "crps_ensemble fair": (lambda *a, **k: metrics.crps_ensemble(*a, fair=True, **k), [MEMBERS]),
     "coverage": (metrics.coverage, [LOWER, UPPER]),
@@ -47,6 +52,7 @@ SCORES = {
     "cwc": (metrics.cwc, [LOWER, UPPER]),
     "calibration_error": (metrics.calibration_error, [MEAN, STD]),
     "calibration_error quantile": (lambda *a, **k: metrics.calibration_error(*a, kind="quantile", **k), [MEAN, STD]),
+    "calibration_error student": (lambda *a, **k: metrics.calibration_error(*a, dof=4.5, **k), [MEAN, STD]),
     "sharpness": (lambda y, std, **k: metrics.sharpness(std, **k), [STD]),
 }
 every_score = pytest.mark.parametrize(("score", "predictions"), SCORES.values(), ids=SCORES)
@@ -73,6 +79,10 @@ def test_log_likelihoods_are_those_of_scipy():
     assert metrics.gaussian_log_likelihood(Y, MEAN, STD) == pytest.approx(density.mean(), rel=1e-12)
     weighted = metrics.gaussian_log_likelihood(Y, MEAN, STD, sample_weight=WEIGHT)
     assert weighted == pytest.approx(np.average(density, weights=WEIGHT), rel=1e-12)
+    density = stats.t.logpdf(Y, DOF, MEAN, SCALE)
+    assert metrics.student_t_log_likelihood(Y, MEAN, STD, DOF) == pytest.approx(density.mean(), rel=1e-12)
+    weighted = metrics.student_t_log_likelihood(Y, MEAN, STD, DOF, sample_weight=WEIGHT)
+    assert weighted == pytest.approx(np.average(density, weights=WEIGHT), rel=1e-12)
     for std in (0.7, STD, np.abs(MEMBERS) + 0.1):
         density = np.log(stats.norm.pdf(Y, MEMBERS, std).mean(axis=0))
         assert metrics.mixture_log_likelihood(Y, MEMBERS, std) == pytest.approx(density.mean(), rel=1e-10)
@@ -84,9 +94,22 @@ def test_crps_is_that_of_scoringrules():
     assert metrics.crps_gaussian(Y, MEAN, STD) == pytest.approx(expected.mean(), rel=1e-10)
     weighted = metrics.crps_gaussian(Y, MEAN, STD, sample_weight=WEIGHT)
     assert weighted == pytest.approx(np.average(expected, weights=WEIGHT), rel=1e-10)
+    expected = scoringrules.crps_t(Y, DOF, MEAN, SCALE)
+    assert metrics.crps_student_t(Y, MEAN, STD, DOF) == pytest.approx(expected.mean(), rel=1e-10)
+    weighted = metrics.crps_student_t(Y, MEAN, STD, DOF, sample_weight=WEIGHT)
+    assert weighted == pytest.approx(np.average(expected, weights=WEIGHT), rel=1e-10)
     for fair, estimator in [(False, "nrg"), (True, "fair")]:
         expected = scoringrules.crps_ensemble(Y, MEMBERS.T, estimator=estimator).mean()
         assert metrics.crps_ensemble(Y, MEMBERS, fair=fair) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("dof", [2.5, 4.0, 30.0])
+@pytest.mark.parametrize("y", [0.3, -7.0])
+def test_crps_of_student_is_the_integral_that_defines_it(y, dof):
+    """Of (F(x) - 1{x >= y})^2 over all x."""
+    cdf = stats.t(dof, 1.0, 2.0 * math.sqrt((dof - 2) / dof)).cdf
+    below, above = quad(lambda x: cdf(x) ** 2, -np.inf, y)[0], quad(lambda x: (1 - cdf(x)) ** 2, y, np.inf)[0]
+    assert metrics.crps_student_t([y], 1.0, 2.0, dof) == pytest.approx(below + above, rel=1e-6)
 
 
 def test_interval_score_is_that_of_scoringrules():
@@ -167,6 +190,58 @@ def test_calibration_by_hand():
     assert error == pytest.approx((0.15 + 0.375 + 0.075) / 3)
 
 
+@pytest.mark.parametrize("kind", ["interval", "quantile"])
+def test_calibration_of_student_counts_its_own_probabilities(kind):
+    below = stats.t.cdf(Y, DOF, MEAN, SCALE)
+    probability = below if kind == "quantile" else np.abs(2 * below - 1)
+    levels, observed = metrics.calibration_curve(Y, MEAN, STD, kind=kind, dof=DOF, sample_weight=WEIGHT)
+    expected = [np.average(probability <= level, weights=WEIGHT) for level in levels]
+    np.testing.assert_allclose(observed, expected, atol=1e-12)
+    assert np.abs(observed - metrics.calibration_curve(Y, MEAN, STD, kind=kind, sample_weight=WEIGHT)[1]).max() > 0.01
+    error = metrics.calibration_error(Y, MEAN, STD, kind=kind, dof=DOF, sample_weight=WEIGHT)
+    assert error == pytest.approx(np.abs(levels - expected).mean())
+
+
+STUDENT = {
+    "log likelihood": metrics.student_t_log_likelihood,
+    "crps": metrics.crps_student_t,
+    "calibration": lambda *a: metrics.calibration_error(*a[:3], dof=a[3]),
+}
+of_student = pytest.mark.parametrize("score", STUDENT.values(), ids=STUDENT)
+
+
+@of_student
+def test_degrees_of_freedom_of_all_of_outputs_and_of_rows(score):
+    y, mean, std = np.c_[Y, 2 * Y], np.c_[MEAN, MEAN], np.c_[STD, STD]
+    each = [score(Y, MEAN, STD, 3.0), score(2 * Y, MEAN, STD, 9.0)]
+    assert score(y, mean, std, np.array([3.0, 9.0])) == pytest.approx(np.mean(each))
+    assert score(y, mean, std, np.broadcast_to([3.0, 9.0], y.shape)) == pytest.approx(np.mean(each))
+    assert score(Y, MEAN, STD, np.full(N, 3.0)) == each[0]
+    assert score(Y[:, None], MEAN[:, None], STD[:, None], np.array([3.0])) == each[0]  # of an estimator with one output
+
+
+@of_student
+def test_student_without_degrees_of_freedom_is_normal(score):
+    normal = score(Y, MEAN, STD, None)
+    assert normal == {
+        metrics.student_t_log_likelihood: metrics.gaussian_log_likelihood(Y, MEAN, STD),
+        metrics.crps_student_t: metrics.crps_gaussian(Y, MEAN, STD),
+    }.get(score, metrics.calibration_error(Y, MEAN, STD))
+    assert score(Y, MEAN, STD, 1e12) == pytest.approx(normal, abs=1e-7)
+    assert score(Y, MEAN, STD, 3.0) != pytest.approx(normal, abs=1e-3)
+
+
+@of_student
+@pytest.mark.parametrize("value", [2.0, -1.0, np.nan, np.inf])
+def test_degrees_of_freedom_must_be_above_two(score, value):
+    dof = DOF.copy()
+    dof[5] = value
+    with pytest.raises(ValueError, match=r"dof must be finite and above 2, .* in row 5\."):
+        score(Y, MEAN, STD, dof)
+    with pytest.raises(ValueError, match=r"dof has shape \(199,\), which does not fit y_true .*\(200, 1\)"):
+        score(Y, MEAN, STD, DOF[1:])
+
+
 def test_outputs_cannot_make_up_for_each_other():
     y = np.c_[Y, Y]
     std = np.c_[STD / 20, STD * 20]
@@ -182,6 +257,9 @@ def test_mixture_survives_where_every_density_underflows():
 def test_extreme_predictions():
     assert metrics.crps_gaussian([1e10], [0.0], 1e-300) == pytest.approx(1e10)
     assert metrics.gaussian_log_likelihood([1e10], [0.0], 1e-300) == -math.inf
+    assert metrics.crps_student_t([1e10, 0.0], [0.0, 0.0], 1e-300, 4.0) == pytest.approx(5e9)
+    far = math.log(12) - 5 * math.log(1e10) + 4 * math.log(math.sqrt(0.5) * 1e-300)  # 12 t^-5, the tail of t(4)
+    assert metrics.student_t_log_likelihood([1e10], [0.0], 1e-300, 4.0) == pytest.approx(far, rel=1e-12)
     assert metrics.interval_score([0.0, 1.0], [-math.inf, 0], [math.inf, 1]) == math.inf
     assert metrics.interval_score([0.0, 1.0], [-math.inf, 0], [math.inf, 1], sample_weight=[0, 1]) == 1
     assert metrics.coverage([0.0], [-math.inf], [0.0]) == 1
@@ -339,6 +417,7 @@ def test_scores_follow_the_unit(unit):
         "mae",
         "pinball_loss",
         "crps_gaussian",
+        "crps_student_t",
         "crps_ensemble",
         "mean_width",
         "interval_score",
@@ -350,7 +429,7 @@ def test_scores_follow_the_unit(unit):
     for name in ("normalised_width", "cwc"):
         score, predictions = SCORES[name]
         assert score(unit * Y, *(unit * p for p in predictions)) == pytest.approx(score(Y, *predictions), rel=1e-9)
-    for name in ("gaussian_log_likelihood", "mixture_log_likelihood"):
+    for name in ("gaussian_log_likelihood", "student_t_log_likelihood", "mixture_log_likelihood"):
         score, predictions = SCORES[name]
         scaled = score(unit * Y, *(unit * p for p in predictions))
         assert scaled == pytest.approx(score(Y, *predictions) - math.log(unit), rel=1e-9, abs=1e-9)
@@ -373,6 +452,17 @@ def losses(mean, std):
         "log score": -by_rows(metrics.gaussian_log_likelihood, mean * np.ones(1), std * np.ones(1)),
         "pinball": by_rows(lambda *a: metrics.pinball_loss(*a, alpha=0.95), upper * np.ones(1)),
     }
+
+
+def test_a_student_scores_best_under_students_targets():
+    """20,000 targets from t(4): by more than 3 standard errors of the paired difference to a Normal, from groups of 50 rows."""
+    y = np.random.default_rng(1).standard_t(4, size=(400, 50)) * math.sqrt(0.5)
+    for score, sign in [(metrics.student_t_log_likelihood, 1), (metrics.crps_student_t, -1)]:
+        gain = np.array([sign * (score(rows, 0.0, 1.0, 4.0) - score(rows, 0.0, 1.0, None)) for rows in y])
+        assert gain.mean() > 3 * gain.std(ddof=1) / math.sqrt(len(gain))
+    assert (
+        metrics.calibration_error(y.ravel(), 0.0, 1.0, dof=4.0) < 0.01 < metrics.calibration_error(y.ravel(), 0.0, 1.0)
+    )
 
 
 @pytest.mark.parametrize(("mean", "std"), [(0.3, 1.0), (-0.3, 1.0), (0.0, 0.75), (0.0, 1.35)])
@@ -428,14 +518,36 @@ def fitted():
     return nets().fit(X, TARGET)
 
 
+class Students:
+    """A regressor of any make, with degrees of freedom as ours have them."""
+
+    def __init__(self, dof):
+        self.degrees_of_freedom_ = dof
+
+    def predict(self, X, return_std):
+        return X[:, 0], 0.3 + np.abs(X[:, 1])
+
+
+@pytest.mark.parametrize("dof", [None, 3.5])
+def test_scorers_use_the_degrees_of_freedom(dof):
+    model, mean, std = Students(dof), *Students(dof).predict(X, return_std=True)
+    expected = (stats.norm(mean, std) if dof is None else stats.t(dof, mean, std * math.sqrt(1.5 / 3.5))).logpdf(TARGET)
+    alone = SCORERS["log_likelihood"](model, X, TARGET)
+    assert alone == pytest.approx(expected.mean())
+    assert SCORERS["crps"](model, X, TARGET) == -metrics.crps_student_t(TARGET, mean, std, dof)
+    pipeline = Pipeline([("scale", FunctionTransformer()), ("model", model)])
+    assert SCORERS["log_likelihood"](pipeline, X, TARGET) == alone
+
+
 def test_scorers_score_what_the_estimator_predicts(fitted):
     mean, std = fitted.predict(X, return_std=True)
     bounds = fitted.predict_interval(X, 0.8).T
+    assert fitted.degrees_of_freedom_ is not None  # or Student's t would not be tested
     expected = {
         "interval_score": -metrics.interval_score(TARGET, *bounds, 0.8),
         "coverage_error": -metrics.coverage_error(TARGET, *bounds, 0.8),
-        "crps": -metrics.crps_gaussian(TARGET, mean, std),
-        "log_likelihood": metrics.gaussian_log_likelihood(TARGET, mean, std),
+        "crps": -metrics.crps_student_t(TARGET, mean, std, fitted.degrees_of_freedom_),
+        "log_likelihood": fitted.predict_dist(X).logpdf(TARGET).mean(),
         "rmse": -metrics.rmse(TARGET, mean),
     }
     assert {name: scorer(fitted, X, TARGET) for name, scorer in SCORERS.items()} == pytest.approx(expected)
@@ -488,7 +600,7 @@ def test_scorers_take_several_outputs():
     bounds = model.predict_interval(X, 0.8)
     expected = [-metrics.interval_score(target[:, j], *bounds[:, j].T, 0.8) for j in range(2)]
     assert SCORERS["interval_score"](model, X, target) == pytest.approx(np.mean(expected))
-    assert np.isfinite(SCORERS["crps"](model, X, target))
+    assert SCORERS["log_likelihood"](model, X, target) == pytest.approx(model.predict_dist(X).logpdf(target).mean())
 
 
 def test_models_of_sklearn_are_scored_by_normal_intervals():
@@ -496,3 +608,4 @@ def test_models_of_sklearn_are_scored_by_normal_intervals():
     mean, std = model.predict(X, return_std=True)
     expected = -metrics.interval_score(TARGET, *stats.norm.interval(0.8, mean, std), 0.8)
     assert SCORERS["interval_score"](model, X, TARGET) == pytest.approx(expected)
+    assert SCORERS["crps"](model, X, TARGET) == -metrics.crps_gaussian(TARGET, mean, std)

@@ -21,12 +21,14 @@ class Forecast:
     """Predictions of n rows; what a method does not predict is left out.
 
     Shapes: mean, std ``(n,)``; bounds ``(n, 2, n_levels)``, of LEVELS; sample ``(n_draws, n)``, draws or evenly spread quantiles.
+    With degrees of freedom the distribution around mean is Student's t; without, and with std, it is Normal.
     """
 
     mean: Array
     bounds: Array | None = None
     std: Array | None = None
     sample: Array | None = None
+    dof: float | None = None
 
 
 class Model(Protocol):
@@ -51,8 +53,9 @@ def scores(y: Array, forecast: Forecast) -> dict[str, Any]:
     """Every score of one split, by name; None for what the method does not predict."""
     found: dict[str, Any] = {"rmse": metrics.rmse(y, forecast.mean), "log_likelihood": None, "crps": None}
     if forecast.std is not None:
-        found["log_likelihood"] = metrics.gaussian_log_likelihood(y, forecast.mean, forecast.std)
-        found["crps"] = metrics.crps_gaussian(y, forecast.mean, forecast.std)
+        predicted = (forecast.mean, forecast.std, forecast.dof)
+        found["log_likelihood"] = metrics.student_t_log_likelihood(y, *predicted)
+        found["crps"] = metrics.crps_student_t(y, *predicted)
     elif forecast.sample is not None:
         found["crps"] = metrics.crps_ensemble(y, forecast.sample)
     for index, level in enumerate(LEVELS):

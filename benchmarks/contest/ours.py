@@ -29,7 +29,8 @@ class Nets:
 
     def forecast(self, X: Array) -> Forecast:
         mean, std = self.estimator.predict(X, return_std=True)
-        return Forecast(mean, self.estimator.predict_interval(X, LEVELS), std)
+        dof = getattr(self.estimator, "degrees_of_freedom_", None)
+        return Forecast(mean, self.estimator.predict_interval(X, LEVELS), std, dof=dof)
 
 
 def nets(make: Callable[[], Any], seed: int) -> Nets:

@@ -13,15 +13,21 @@ def _silence() -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 
 
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def real_mlp(seed: int) -> Points:
     from pytabkit import RealMLP_TD_Regressor
 
     _silence()
-    return Points(RealMLP_TD_Regressor(device="cpu", n_threads=THREADS, random_state=seed))
+    return Points(RealMLP_TD_Regressor(device=_device(), n_threads=THREADS, random_state=seed))
 
 
 def tab_m(seed: int) -> Points:
     from pytabkit import TabM_D_Regressor
 
     _silence()
-    return Points(TabM_D_Regressor(device="cpu", n_threads=THREADS, random_state=seed))
+    return Points(TabM_D_Regressor(device=_device(), n_threads=THREADS, random_state=seed))

@@ -12,6 +12,7 @@ from extranets.estimators import (
     VariationalRegressor,
 )
 from extranets.model_file import ModelFileError, load
+from extranets.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -27,4 +28,5 @@ __all__ = [
     "VariationalRegressor",
     "build_info",
     "load",
+    "tune",
 ]

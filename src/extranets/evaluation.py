@@ -40,6 +40,7 @@ class Predictions:
     features: Any = field(default_factory=dict)
     members: Array | None = None
     loss_curve: Array | None = None
+    dof: float | None = None  # degrees of freedom of Student's t as predictive distribution; None: Normal
     about: dict[str, Any] = field(default_factory=dict)  # the model and the table in words, for headings
 
     def __len__(self) -> int:
@@ -53,6 +54,11 @@ class Predictions:
     def covered(self) -> npt.NDArray[np.bool_]:
         """Shape: ``(n, k)``."""
         return (self.bounds[:, 0] <= self.y[:, None]) & (self.y[:, None] <= self.bounds[:, 1])
+
+    @property
+    def distribution(self) -> str:
+        """The shape of the predictive distribution in words."""
+        return "Normal" if self.dof is None else f"Student's t with {self.dof:.3g} degrees of freedom"
 
     def at(self, coverage: float) -> tuple[Array, Array]:
         """Lower and upper bounds at one of the levels. Shape: ``(n,)`` each."""
@@ -90,7 +96,7 @@ def predict_with_targets(
             f"Predictions of one target are compared with one column; got {parts.mean.shape} and {observed.shape}."
         )
     bounds = np.asarray(model.predict_interval(X, levels))
-    curve = getattr(model, "loss_curve_", None)
+    curve, dof = getattr(model, "loss_curve_", None), getattr(model, "degrees_of_freedom_", None)
     return Predictions(
         observed,
         parts.mean,
@@ -100,6 +106,7 @@ def predict_with_targets(
         bounds,
         members=np.asarray(model.predict_members(X), dtype=np.float64) if members else None,
         loss_curve=None if curve is None else np.asarray(curve, dtype=np.float64),
+        dof=None if dof is None else float(dof),
         **named,
     )
 
@@ -114,9 +121,9 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
         "rmse": metrics.rmse(p.y, p.mean),
         "mae": metrics.mae(p.y, p.mean),
         "r2": 1 - metrics.rmse(p.y, p.mean) ** 2 / spread if spread > 0 else float("nan"),
-        "log_likelihood": metrics.gaussian_log_likelihood(p.y, p.mean, std),
-        "crps": metrics.crps_gaussian(p.y, p.mean, std),
-        "calibration_error": metrics.calibration_error(p.y, p.mean, std),
+        "log_likelihood": metrics.student_t_log_likelihood(p.y, p.mean, std, p.dof),
+        "crps": metrics.crps_student_t(p.y, p.mean, std, p.dof),
+        "calibration_error": metrics.calibration_error(p.y, p.mean, std, dof=p.dof),
         "sharpness": metrics.sharpness(std),
         "coverage": metrics.coverage(p.y, lower, upper),
         "mean_width": metrics.mean_width(p.y, lower, upper),

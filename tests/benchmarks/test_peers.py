@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from rich.console import Console
+from scipy import stats
 from threadpoolctl import threadpool_info
 
 from benchmarks import accuracy
@@ -17,7 +18,7 @@ from benchmarks.contest.ours import REFERENCE, nets
 from benchmarks.contest.records import Split, Task
 from benchmarks.contest.show import paired_rows, sections, show
 from benchmarks.contest.summary import Figure, Results
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, metrics
 from extranets.data import linear_process
 
 POINT_METHODS = ("ExtraTrees", "HistGradientBoosting", "MLP", "CatBoost", "RealMLP", "TabM")
@@ -133,6 +134,23 @@ def test_the_score_of_quantiles_is_twice_their_mean_pinball_loss():
     pinball = np.maximum(levels[:, None] * error, (levels[:, None] - 1) * error)
     found = forecast.scores(y, forecast.Forecast(np.zeros(2), sample=quantiles))
     assert found["crps"] == pytest.approx(2 * pinball.mean()) and found["log_likelihood"] is None
+
+
+@pytest.mark.parametrize("dof", [None, 3.0])
+def test_scores_are_those_of_the_predicted_distribution(dof):
+    y, mean, std = np.array([0.3, -4.0]), np.array([0.0, 0.5]), np.array([1.0, 2.0])
+    shape = stats.norm(mean, std) if dof is None else stats.t(dof, mean, std * np.sqrt(1 / 3))
+    found = forecast.scores(y, forecast.Forecast(mean, std=std, dof=dof))
+    assert found["log_likelihood"] == pytest.approx(shape.logpdf(y).mean())
+    assert found["crps"] == metrics.crps_student_t(y, mean, std, dof)
+
+
+@pytest.mark.parametrize("distribution", ["student", "normal"])
+def test_our_forecast_has_the_degrees_of_freedom(distribution):
+    data = simulated("", 0)
+    model = nets(partial(ExtraNetsRegressor, 3, max_iter=5, distribution=distribution), 0).fit(data.X, data.y)
+    found = model.forecast(data.X_test)
+    assert found.dof == model.estimator.degrees_of_freedom_ and (found.dof is None) == (distribution == "normal")
 
 
 def test_normal_intervals_have_the_levels_they_are_named_after():

@@ -138,6 +138,16 @@ def test_calibration_sees_that_intervals_are_kept_or_too_narrow():
     assert (bad.low <= bad.observed).all() and (bad.observed <= bad.high).all()
 
 
+def test_calibration_quantiles_are_those_of_the_predictive_distribution():
+    """4,000 rows of t(3): shares within 4 standard errors sqrt(p (1 - p) / n); taken for Normal they are not."""
+    p = made(4000, dof=3.0)
+    shown, normal = plots.CalibrationDisplay.of(p), plots.CalibrationDisplay.of(replace(p, dof=None))
+    level = shown.quantile_levels
+    margin = 4 * np.sqrt(level * (1 - level) / 4000)
+    assert (np.abs(shown.quantile_observed - level) < margin).all() and shown.as_hoped
+    assert not (np.abs(normal.quantile_observed - level) < margin).all()
+
+
 def test_calibration_quantiles_see_a_shift():
     p = made(2000)
     shown = plots.CalibrationDisplay.of(replace(p, y=p.y + 1.0))
@@ -186,7 +196,20 @@ def test_residuals_find_a_bias_and_heavy_tails():
     assert fair.as_hoped and not shifted.as_hoped and shifted.bias == pytest.approx(fair.bias + 0.3)
     assert fair.far == pytest.approx(0.0455, abs=0.015) and wide.far > 0.25
     assert (fair.density * np.diff(fair.edges)).sum() == pytest.approx(1.0)
-    assert wide.quantiles[-1] > 1.5 * wide.normal[-1]
+    assert wide.quantiles[-1] > 1.5 * wide.expected[-1]
+
+
+@pytest.mark.parametrize(
+    ("dof", "words"), [(None, "(Normal), 4.6 % are"), (3.0, "(Student's t with 3 degrees of freedom), 4.1 % are")]
+)
+def test_residuals_stand_beside_the_predictive_distribution(dof, words):
+    shape = stats.norm() if dof is None else stats.t(dof, scale=np.sqrt(1 / 3))
+    shown = plots.ResidualsDisplay.of(made(100, dof=dof))
+    assert shown.expected == pytest.approx(shape.ppf((np.arange(100) + 0.5) / 100))
+    assert shown.expected_far == pytest.approx(2 * shape.sf(2)) and words in shown.words("histogram")
+    assert f"that belong to them are {shape.ppf(0.005):.2f} and {shape.ppf(0.995):.2f}" in shown.words("quantiles")
+    (line,) = shown.plot(ax(), kind="histogram").ax_.lines
+    assert line.get_ydata() == pytest.approx(shape.pdf(line.get_xdata()))
 
 
 def test_the_margin_of_a_bias_is_students():
@@ -196,14 +219,15 @@ def test_the_margin_of_a_bias_is_students():
     assert plots.ResidualsDisplay.of(p).bias_margin == pytest.approx((high - low) / 2)
 
 
-def test_members_are_counted_from_the_first():
-    p = made(400)
+@pytest.mark.parametrize(("dof", "multiple"), [(None, 1.6448536), (3.0, 2.3533634 / np.sqrt(3))])
+def test_members_are_counted_from_the_first(dof, multiple):
+    p = made(400, dof=dof)
     shown = plots.MembersDisplay.of(p)
     assert shown.n_members.tolist() == [1, 2, 3, 5, 6]
     for at, n in enumerate(shown.n_members):
         mean, spread = p.members[:n].mean(axis=0), p.members[:n].var(axis=0)
         assert shown.rmse[at] == pytest.approx(np.sqrt(np.mean((p.y - mean) ** 2)))
-        width = 2 * 1.6448536 * np.sqrt(spread + p.aleatoric)
+        width = 2 * multiple * np.sqrt(spread + p.aleatoric)
         assert shown.width[at] == pytest.approx(width.mean())
         assert shown.observed[at] == pytest.approx((np.abs(p.y - mean) <= width / 2).mean())
     lower, upper = p.at(0.9)

@@ -38,18 +38,32 @@ def table(X: np.ndarray) -> pd.DataFrame:
     return frame
 
 
-def made(n: int = 600, *, scale: float = 1.0, seed: int = 0, levels: np.ndarray = LEVELS, **changed) -> Predictions:
+def made(
+    n: int = 600,
+    *,
+    scale: float = 1.0,
+    seed: int = 0,
+    levels: np.ndarray = LEVELS,
+    dof: float | None = None,
+    **changed,
+) -> Predictions:
     """Predictions whose errors have ``scale`` times the standard deviation that they claim, which varies from row to row."""
     rng = np.random.default_rng(seed)
     mean, std = rng.normal(size=n) * 5, rng.uniform(0.5, 2.0, n)
     parts = {
-        "y": mean + scale * std * rng.normal(size=n),
+        "y": mean + scale * std * (rng.normal(size=n) if dof is None else student(rng, dof, n)),
         "mean": mean,
         "epistemic": 0.25 * std**2,
         "aleatoric": 0.75 * std**2,
         "levels": levels,
-        "bounds": predictive.interval(mean, std, levels),
+        "bounds": predictive.interval(mean, std, levels, dof),
+        "dof": dof,
         "features": {"width": std, "noise": rng.normal(size=n), "group": rng.choice(["a", "b", "c"], n)},
         "members": mean + 0.5 * std * rng.normal(size=(6, n)),
     }
     return Predictions(**(parts | changed))
+
+
+def student(rng: np.random.Generator, dof: float, n: int) -> np.ndarray:
+    """Draws with standard deviation 1."""
+    return rng.standard_t(dof, size=n) * np.sqrt((dof - 2) / dof)

@@ -69,6 +69,13 @@ def test_names_of_users_stay_text(page, elements):
     assert EVIL in "".join(elements.text)
 
 
+@pytest.mark.parametrize(("dof", "name"), [(None, "Normal"), (3.0, "Student's t with 3 degrees of freedom")])
+def test_the_page_names_the_distribution(dof, name):
+    text = " ".join("".join(Elements(render(summarise(made(50, dof=dof)))).text).split())
+    assert f"those of the predictive distribution: {name}." in text and f"shape of distribution ({name})" in text
+    assert ("Normal" in text) == (dof is None)
+
+
 def test_ids_are_unique_and_all_references_meet_one(elements):
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     assert len(ids) == len(set(ids))

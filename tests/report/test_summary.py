@@ -33,6 +33,14 @@ def test_the_headline_is_that_of_the_evaluation(summary):
     assert summary.n == 500 and not summary.absent and len(summary.findings) == 4
 
 
+def test_the_distribution_is_told():
+    normal, heavy = summarise(made(50)), summarise(made(50, dof=3.0))
+    assert (normal.distribution, normal.dof) == ("Normal", None)
+    assert (heavy.distribution, heavy.dof) == ("Student's t with 3 degrees of freedom", 3.0)
+    assert heavy.scores == pytest.approx(scores(made(50, dof=3.0)))
+    assert json.loads(as_json(heavy))["dof"] == 3.0
+
+
 def test_every_level_has_its_coverage_and_limits(summary):
     for level, row in zip(summary.levels, coverage_table(fitted()), strict=True):
         assert (level.nominal, level.observed, level.low, level.high) == (row.nominal, row.observed, row.low, row.high)
@@ -107,6 +115,7 @@ ODD = {
     "exact predictions": made(100, y=made(100).mean),
     "constant target": made(100, y=np.ones(100)),
     "tiny numbers": made(100, y=made(100).y * 1e-150, mean=made(100).mean * 1e-150, bounds=made(100).bounds * 1e-150),
+    "zero variance of Student's t": made(100, dof=3.0, epistemic=np.zeros(100), aleatoric=np.zeros(100)),
     "one level": made(100, levels=np.array([0.9])),
     "empty losses": made(100, loss_curve=np.full((3, 4), np.nan)),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 import extranets
 from extranets.data import DATASETS, uci
+from extranets.metrics import crps_student_t
 from extranets.studies import runs
 from extranets.studies.uci import (
     COLUMNS,
@@ -22,6 +23,7 @@ from extranets.studies.uci import (
     NETWORK_COLUMNS,
     PAPER_COLUMNS,
     UciStudy,
+    network_scores,
     rows_of,
     split_of,
     tree_scores,
@@ -173,6 +175,7 @@ def test_stored_splits_are_compared(tmp_path):
 def paper_model(hidden, n_members, seed, **changes):
     settings = {"keep_prob": 0.95, "learning_rate_init": 0.01, "learning_rate_schedule": "constant", "batch_size": 32}
     settings |= {"max_iter": 3, "noise": "train", "interval": "paper", "random_state": seed, "n_jobs": 1}
+    settings |= {"distribution": "normal"}
     return extranets.ExtraNetsRegressor(n_members, hidden, **{**settings, **changes})
 
 
@@ -260,6 +263,16 @@ def test_measures_by_hand(root):
     }
     assert {key: record[key] for key in MEASURES} == pytest.approx(expected, rel=1e-9)
     assert 0 < record["coverage"] < 1  # or the misses would not be tested
+
+
+def test_the_default_is_scored_by_its_own_distribution(root):
+    X, y, X_test, y_test = yacht_split(root, 0)
+    model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, random_state=0).fit(X, y)
+    mean, std = model.predict(X_test, return_std=True)
+    found = network_scores(model, X_test, y_test)
+    assert model.degrees_of_freedom_ is not None
+    assert found["log_likelihood"] == pytest.approx(model.predict_dist(X_test).logpdf(y_test).mean())
+    assert found["crps"] == crps_student_t(y_test, mean, std, model.degrees_of_freedom_)
 
 
 def test_trees_have_quantile_intervals_and_no_density(root):

@@ -47,7 +47,17 @@ def fit(
     features: Features = None,
     method: Annotated[str, typer.Option(help="extra-nets, bootstrap, mc-dropout, deep-ensemble, ...")] = "extra-nets",
     coverage: Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")] = 0.9,
+    preset: Annotated[
+        str | None, typer.Option(help="Settings of extra-nets by name: fast, accurate or paper; --set overrides.")
+    ] = None,
     set: Annotated[list[str] | None, typer.Option(help="NAME=VALUE of the method's parameters; repeatable.")] = None,
+    tune: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Search for settings of extra-nets for so long, the fit included; what --set and --preset give stays.",
+        ),
+    ] = None,
     id: Id = None,
     kind: Kinds = None,
     na: Missing = None,
@@ -72,8 +82,14 @@ def fit(
 
       extranets fit train.parquet -t price --id house --method bootstrap --set n_estimators=200
 
+      extranets fit train.csv -t price --tune 120 --set n_estimators=32
+
+      extranets fit train.csv -t price --preset fast
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
+    from sklearn.base import clone
+
     from extranets.tables import Schema, TableRegressor
 
     begin = time.perf_counter()
@@ -81,7 +97,8 @@ def fit(
     check_output(output)
     if folds == 1:
         raise typer.BadParameter("--folds must be at least 2, or 0 for no cross-validation.")
-    network = _network(method, set, seed, jobs, quiet)
+    network, given = _network(method, preset, set, seed, jobs, quiet)
+    _check_tune(tune, method)
     missing = tuple(na or ())
     training = read_labelled(
         table, target, delimiter=delimiter, encoding=encoding, drop_missing=drop_missing_target, na=missing
@@ -90,13 +107,16 @@ def fit(
     schema = Schema.learn(training.X, column_kinds, na_values=missing)
     if not json:
         show(_data_table(schema, training, target))
+    model = TableRegressor(network, kinds=column_kinds, na_values=missing, strict=strict)
+    if tune is not None:
+        _tune(model, training, tune, given, quiet)
     # Every fold takes the columns for what all rows show them to be; what else there is to learn, it learns from its own rows.
-    model = TableRegressor(network, kinds=schema.kinds(), na_values=missing)
-    judged = _cross_validate(model, training, level, folds, seed, quiet) if folds else None
-    model.set_params(kinds=column_kinds, strict=strict)
-    if not quiet:
-        say("All rows:")
-    model.fit(training.X, training.y)
+    judge = clone(model).set_params(kinds=schema.kinds(), strict=False)
+    judged = _cross_validate(judge, training, level, folds, seed, quiet) if folds else None
+    if tune is None:
+        if not quiet:
+            say("All rows:")
+        model.fit(training.X, training.y)
     _forget_this_machine(model)
     about = {
         "command": "fit",
@@ -117,20 +137,67 @@ def fit(
     say(f"Model: {output} ({output.stat().st_size / 1e6:.2f} MB), {seconds:.1f} s in all.")
 
 
-def _network(method: str, set: list[str] | None, seed: int, jobs: int | None, quiet: bool) -> Any:
+def _network(
+    method: str, preset: str | None, set: list[str] | None, seed: int, jobs: int | None, quiet: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The unfitted estimator, and those of its parameters that were asked for."""
     from extranets.estimators import METHODS
     from extranets.estimators._progress import thread_count
 
     if method not in METHODS:
         raise typer.BadParameter(f"--method: there is no {method}.{hint(method, list(METHODS))}")
     network = METHODS[method](random_state=seed, n_jobs=jobs, verbose=0 if quiet else 1)
-    network.set_params(**settings(set, network))
+    given = _preset(preset, method) | settings(set, network)
+    network.set_params(**given)
     try:
         network._check_parameters()
         thread_count(jobs)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return network
+    return network, given
+
+
+def _preset(preset: str | None, method: str) -> dict[str, Any]:
+    from extranets.estimators.extra_nets import PRESETS
+
+    if preset is None:
+        return {}
+    if method != "extra-nets":
+        raise typer.BadParameter(f"--preset is for --method extra-nets; {method} has none.")
+    if preset not in PRESETS:
+        raise typer.BadParameter(f"--preset: there is no {preset}.{hint(preset, sorted(PRESETS))}")
+    return dict(PRESETS[preset])
+
+
+def _check_tune(seconds: float | None, method: str) -> None:
+    if seconds is None:
+        return
+    if method != "extra-nets":
+        raise typer.BadParameter(f"--tune is for --method extra-nets; the settings of {method} are not searched for.")
+    if not 0 < seconds < float("inf"):
+        raise typer.BadParameter(f"--tune takes a positive number of seconds; got {seconds:g}.")
+
+
+def _tune(model: Any, training: Labelled, seconds: float, given: dict[str, Any], quiet: bool) -> None:
+    """Fit the table's model with settings that are searched for, and leave them in its ``estimator``."""
+    from sklearn.base import clone
+
+    from extranets.tuning import tune
+
+    named = {name: getattr(model.estimator, name) for name in ("random_state", "n_jobs", "verbose")}
+    fixed = {name: value for name, value in given.items() if name not in named}
+    model.fit_with(training.X, lambda encoded: tune(encoded, training.y, seconds, **named, **fixed))
+    # Folds show their progress as they do without a search.
+    model.set_params(estimator=clone(model.regressor_).set_params(verbose=named["verbose"]))
+    if quiet or not model.regressor_.tuning_:
+        return
+    best = model.regressor_.tuning_[0]
+    found = ", ".join(f"{name}={value!r}" for name, value in best["parameters"].items())
+    say(
+        f"Tuned: {found}; interval score {best['score']:.3f} of the default's."
+        if found
+        else "Tuned: the default is best."
+    )
 
 
 def _cross_validate(model: Any, training: Labelled, level: float, folds: int, seed: int, quiet: bool) -> dict[str, Any]:

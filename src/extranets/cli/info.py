@@ -43,9 +43,9 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
     scores = about.get("cross_validation")
     if isinstance(scores, dict):
         table.add_row("cross-validated", _judgement(scores))
-    table.add_row(
-        "parameters", ", ".join(f"{name}={value!r}" for name, value in sorted(_changed(network).items())) or "defaults"
-    )
+    table.add_row("parameters", _listed(_changed(network)) or "defaults")
+    if getattr(network, "settings_", None):
+        table.add_row("settings", _listed(network.settings_))
     arrays = found["arrays"].values()
     table.add_row("arrays", f"{len(arrays)}, {sum(array['bytes'] for array in arrays) / 1e6:.2f} MB")
     table.add_row("written by", ", ".join(f"{name} {value}" for name, value in provenance.items() if name != "saved"))
@@ -59,6 +59,10 @@ def _judgement(scores: dict[str, Any]) -> str:
         f"RMSE {figure(scores['rmse'])}, coverage {percent(scores['coverage'])}, mean width {figure(scores['mean_width'])}, "
         f"interval score {figure(scores['interval_score'])} on {scores['n_rows']:,} held-out rows"
     )
+
+
+def _listed(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in sorted(values.items()))
 
 
 def _changed(network: Any) -> dict[str, Any]:

@@ -299,13 +299,15 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
             return None
         some, halves = probing.halves(sample, seed)
         encodings = CANDIDATES[self.effort] if self.numeric_encoding == "auto" else [self.numeric_encoding]
-        trials = []
+        trials: list[tuple[float, Probe]] = []
         for encoding in encodings:
             trial = self._resolved(len(some.y), Probe(encoding, 0, np.empty(0)))
             recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
             held = trial._held_out_errors(recipe, some, halves)
-            trials.append(Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators)))
-        return min(trials, key=lambda trial: float(trial.error.sum()))
+            probe = Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators))
+            # The choice must not depend on n_estimators, which a warm start may raise.
+            trials.append((float(held_out_variance(held, probing.MEMBERS).sum()), probe))
+        return min(trials, key=lambda found: found[0])[1]
 
     def _held_out(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan) -> HeldOut:
         held = super()._held_out(fitted, extra, sample, plan)

@@ -17,8 +17,10 @@ from extranets.metrics.calibration import calibration_curve, calibration_error, 
 from extranets.metrics.distributions import (
     crps_ensemble,
     crps_gaussian,
+    crps_student_t,
     gaussian_log_likelihood,
     mixture_log_likelihood,
+    student_t_log_likelihood,
 )
 from extranets.metrics.intervals import coverage, coverage_error, cwc, interval_score, mean_width, normalised_width
 from extranets.metrics.points import mae, pinball_loss, rmse
@@ -33,6 +35,7 @@ __all__ = [
     "crps_ensemble",
     "crps_gaussian",
     "crps_scorer",
+    "crps_student_t",
     "cwc",
     "gaussian_log_likelihood",
     "interval_score",
@@ -45,4 +48,5 @@ __all__ = [
     "pinball_loss",
     "rmse",
     "sharpness",
+    "student_t_log_likelihood",
 ]

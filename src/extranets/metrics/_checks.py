@@ -56,6 +56,21 @@ def require_positive(name: str, table: Array) -> Array:
     return table
 
 
+def dof_table(y: Array, dof: npt.ArrayLike) -> Array:
+    """Shape: y ``(n, n_outputs)``, dof ``()``, ``(n,)`` for one output, ``(n_outputs,)`` or a table -> ``(n, n_outputs)``."""
+    table = np.asarray(dof, dtype=np.float64)
+    if table.ndim == 1 and y.shape[1] == 1:
+        table = table[:, None]
+    try:
+        table = np.broadcast_to(table, y.shape)
+    except ValueError as error:
+        raise ValueError(
+            f"dof has shape {np.shape(dof)}, which does not fit y_true with (rows, outputs) = {y.shape}."
+        ) from error
+    refuse(~(np.isfinite(table) & (table > 2)), table, "dof must be finite and above 2, for a standard deviation")
+    return table
+
+
 def refuse(bad: npt.NDArray[np.bool_], table: Array, rule: str) -> None:
     if bad.any():
         row, output = np.argwhere(bad)[0]

@@ -1,4 +1,4 @@
-"""Whether Normal predictive distributions mean what they say, and how narrow they are."""
+"""Whether predictive distributions mean what they say, and how narrow they are."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtr
 
 from extranets.metrics._checks import (
     Array,
     Weights,
+    dof_table,
     require_positive,
     row_average,
     row_weights,
     table_like,
     target_table,
 )
+from extranets.uncertainty.predictive import Dof, shrink
 
 Kind = Literal["interval", "quantile"]
 
@@ -28,9 +30,10 @@ def calibration_curve(
     levels: npt.ArrayLike | None = None,
     *,
     kind: Kind = "interval",
+    dof: Dof = None,
     sample_weight: Weights = None,
 ) -> tuple[Array, Array]:
-    """Observed against nominal probabilities of Normal predictions. A calibrated model lies on the diagonal.
+    """Observed against nominal probabilities of predictions. A calibrated model lies on the diagonal.
 
     Parameters
     ----------
@@ -40,6 +43,8 @@ def calibration_curve(
     kind : {"interval", "quantile"}, default="interval"
         Count the targets inside the central interval of each level, or those at most the predicted quantile. Only
         "quantile" sees a shift of the mean as such; with "interval" it looks like a standard deviation too small.
+    dof : float or array of shape (n_samples,), (n_outputs,) or (n_samples, n_outputs), optional
+        Degrees of freedom of Student's t, above 2, as in `student_t_log_likelihood`. None: predictions are Normal.
     sample_weight : array of shape (n_samples,), optional
 
     Returns
@@ -57,7 +62,7 @@ def calibration_curve(
     >>> observed.tolist()  # within 0.67 and 1.64 standard deviations
     [0.5, 0.75]
     """
-    levels, shares = _shares(y_true, mean, std, levels, kind, sample_weight)
+    levels, shares = _shares(y_true, mean, std, levels, kind, dof, sample_weight)
     return levels, shares.mean(axis=1)
 
 
@@ -68,6 +73,7 @@ def calibration_error(
     levels: npt.ArrayLike | None = None,
     *,
     kind: Kind = "interval",
+    dof: Dof = None,
     sample_weight: Weights = None,
 ) -> float:
     """Mean absolute distance of the calibration curve from the diagonal, from 0 to 0.5; less is better.
@@ -77,7 +83,7 @@ def calibration_error(
 
     Parameters
     ----------
-    y_true, mean, std, levels, kind, sample_weight
+    y_true, mean, std, levels, kind, dof, sample_weight
         As in `calibration_curve`.
 
     Examples
@@ -85,7 +91,7 @@ def calibration_error(
     >>> round(calibration_error([-2.0, 0.1, 0.5, 1.0], 0.0, 1.0, [0.5, 0.9]), 6)
     0.075
     """
-    levels, shares = _shares(y_true, mean, std, levels, kind, sample_weight)
+    levels, shares = _shares(y_true, mean, std, levels, kind, dof, sample_weight)
     return float(np.abs(shares - levels[:, None]).mean())
 
 
@@ -112,6 +118,7 @@ def _shares(
     std: npt.ArrayLike,
     levels: npt.ArrayLike | None,
     kind: str,
+    dof: Dof,
     sample_weight: Weights,
 ) -> tuple[Array, Array]:
     """Levels ``(n_levels,)`` and, for each output, the observed shares ``(n_levels, n_outputs)``."""
@@ -121,15 +128,24 @@ def _shares(
     if nominal.ndim != 1 or nominal.size == 0 or not np.all((nominal >= 0) & (nominal <= 1)):
         raise ValueError(f"levels must be a list of numbers from 0 to 1; got {levels!r}.")
     y = target_table(y_true)
-    mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
-    weight = row_weights(sample_weight, y)
-    with np.errstate(over="ignore"):
-        z = (y - mean) / std
+    weight, z = row_weights(sample_weight, y), _normal_errors(y, mean, std, dof)
     if kind == "interval":
         shares = [_distribution(column, weight, ndtri(0.5 + nominal / 2)) for column in np.abs(z).T]
     else:
         shares = [_distribution(column, weight, ndtri(nominal)) for column in z.T]
     return nominal, np.stack(shares, axis=1)
+
+
+def _normal_errors(y: Array, mean: npt.ArrayLike, std: npt.ArrayLike, dof: Dof) -> Array:
+    """Errors in standard deviations; under Student's t, those that a Normal has as often. Shape: ``(n, n_outputs)``."""
+    mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
+    with np.errstate(over="ignore"):
+        z = (y - mean) / std
+        if dof is None:
+            return z
+        dof = dof_table(y, dof)
+        lower_tail = stdtr(dof, -np.abs(z) / shrink(dof))  # where floats are dense
+    return -np.sign(z) * ndtri(lower_tail)
 
 
 def _distribution(values: Array, weight: Array, points: Array) -> Array:

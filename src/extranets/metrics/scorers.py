@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from extranets.metrics._checks import Array, Weights, check_level
-from extranets.metrics.distributions import crps_gaussian, gaussian_log_likelihood
+from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
 
@@ -27,15 +27,16 @@ class _IntervalScorer:
 
 
 @dataclass(frozen=True)
-class _NormalScorer:
-    """A score of predictive means and standard deviations, times ``sign``."""
+class _DistributionScorer:
+    """A score of predictive means, standard deviations and degrees of freedom, if there are any; times ``sign``."""
 
     score: Callable[..., float]
     sign: int
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Weights = None) -> float:
-        mean, std = _predict_normal(*_innermost(estimator, X))
-        return self.sign * self.score(y, mean, std, sample_weight=sample_weight)
+        estimator, X = _innermost(estimator, X)
+        dof = getattr(estimator, "degrees_of_freedom_", None)
+        return self.sign * self.score(y, *_predict_moments(estimator, X), dof, sample_weight=sample_weight)
 
 
 def interval_score_scorer(coverage: float = 0.9) -> Callable[..., float]:
@@ -72,7 +73,9 @@ def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
 
 
 def crps_scorer() -> Callable[..., float]:
-    """Less the CRPS of Normal predictions from ``predict(X, return_std=True)``; greater is better.
+    """Less the CRPS of predictions from ``predict(X, return_std=True)``; greater is better.
+
+    They are Student's t where the estimator, or the one inside a pipeline or search, has ``degrees_of_freedom_``; else Normal.
 
     Examples
     --------
@@ -82,11 +85,13 @@ def crps_scorer() -> Callable[..., float]:
     >>> crps_scorer()(model, x, np.sin(x[:, 0])) > crps_scorer()(model, x, 5 + np.sin(x[:, 0]))
     True
     """
-    return _NormalScorer(crps_gaussian, -1)
+    return _DistributionScorer(crps_student_t, -1)
 
 
 def log_likelihood_scorer() -> Callable[..., float]:
-    """Mean log density of Normal predictions from ``predict(X, return_std=True)``; greater is better.
+    """Mean log density of predictions from ``predict(X, return_std=True)``; greater is better.
+
+    They are Student's t where the estimator, or the one inside a pipeline or search, has ``degrees_of_freedom_``; else Normal.
 
     Examples
     --------
@@ -96,7 +101,7 @@ def log_likelihood_scorer() -> Callable[..., float]:
     >>> log_likelihood_scorer()(model, x, np.sin(x[:, 0])) > log_likelihood_scorer()(model, x, 5 + np.sin(x[:, 0]))
     True
     """
-    return _NormalScorer(gaussian_log_likelihood, 1)
+    return _DistributionScorer(student_t_log_likelihood, 1)
 
 
 def _predict_bounds(estimator: Any, X: Any, coverage: float) -> tuple[Array, Array]:
@@ -104,12 +109,12 @@ def _predict_bounds(estimator: Any, X: Any, coverage: float) -> tuple[Array, Arr
     if hasattr(estimator, "predict_interval"):
         bounds = np.asarray(estimator.predict_interval(X, coverage))
     else:
-        mean, std = _predict_normal(estimator, X)
+        mean, std = _predict_moments(estimator, X)
         bounds = predictive.interval(mean, std, [coverage])[..., 0]
     return bounds[..., 0], bounds[..., 1]
 
 
-def _predict_normal(estimator: Any, X: Any) -> tuple[Array, Array]:
+def _predict_moments(estimator: Any, X: Any) -> tuple[Array, Array]:
     mean, std = estimator.predict(X, return_std=True)
     return np.asarray(mean), np.asarray(std)
 

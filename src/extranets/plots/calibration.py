@@ -23,7 +23,7 @@ KEPT = 0.9  # share of levels; limits of neighbouring levels err together, so on
 
 @dataclass(eq=False)
 class CalibrationDisplay(PredictionsDisplay):
-    """Observed against nominal coverage, with 95 % limits; and the same for the quantiles of the Normal prediction.
+    """Observed against nominal coverage, with 95 % limits; and the same for the quantiles of the predictive distribution.
 
     Intervals do not see a shift of all predictions as such; quantiles do.
 
@@ -47,7 +47,8 @@ class CalibrationDisplay(PredictionsDisplay):
         p = predictions
         rows = coverage_table(p)
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
-        quantiles = metrics.calibration_curve(p.y, p.mean, np.maximum(p.std, SMALLEST_STD), kind="quantile")
+        std = np.maximum(p.std, SMALLEST_STD)
+        quantiles = metrics.calibration_curve(p.y, p.mean, std, kind="quantile", dof=p.dof)
         return cls(nominal, observed, low, high, *quantiles)
 
     @property
@@ -72,8 +73,8 @@ class CalibrationDisplay(PredictionsDisplay):
         return (
             f"Observed coverage differs from the nominal one by {100 * self.error:.1f} points on average, most at "
             f"{percent(self.nominal[worst])}, where it is {percent(self.observed[worst])}. The nominal coverage lies within "
-            f"the 95 % limits at {self.kept} of {len(self.nominal)} levels. Quantiles of the Normal prediction differ by "
-            f"{100 * np.abs(self.quantile_observed - self.quantile_levels).mean():.1f} points on average."
+            f"the 95 % limits at {self.kept} of {len(self.nominal)} levels. Quantiles of the predictive distribution "
+            f"differ by {100 * np.abs(self.quantile_observed - self.quantile_levels).mean():.1f} points on average."
         )
 
     def height(self, kind: str = "") -> float:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MembersDisplay(PredictionsDisplay):
     """Error, width and coverage of the first 1, 2, 3, 5, 7, 10, ... members.
 
-    The error is that of their mean. The intervals are computed anew: Normal, with the variance between those members plus the
-    model's own noise variance. They are not those of the model where its variance is built in another way.
+    The error is that of their mean. The intervals are computed anew: of the model's predictive shape (Normal or Student's t), with
+    the variance between those members plus the model's own noise variance. They are not those of the model where its variance is built in another way.
 
     Parameters
     ----------
@@ -122,5 +122,5 @@ def _running(members: Array, counts: npt.NDArray[np.intp]) -> list[tuple[Array, 
 
 
 def _scores(p: Predictions, mean: Array, spread: Array, coverage: float) -> tuple[float, float, float]:
-    lower, upper = predictive.interval(mean, np.sqrt(spread + p.aleatoric), [coverage])[..., 0].T
+    lower, upper = predictive.interval(mean, np.sqrt(spread + p.aleatoric), [coverage], p.dof)[..., 0].T
     return metrics.rmse(p.y, mean), metrics.mean_width(p.y, lower, upper), metrics.coverage(p.y, lower, upper)

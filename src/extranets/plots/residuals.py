@@ -11,9 +11,11 @@ from extranets.evaluation import Array, Predictions
 from extranets.plots._display import COVERAGE, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, SECOND, legend, percent, short
 from extranets.plots.intervals import shown_rows
+from extranets.uncertainty import predictive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from scipy.stats._distn_infrastructure import rv_continuous_frozen
     from typing_extensions import Self
 
 MOST_POINTS = 1000
@@ -23,7 +25,7 @@ MOST_QUANTILES = 200
 
 @dataclass(eq=False)
 class ResidualsDisplay(PredictionsDisplay):
-    """Residuals (observed less predicted) against predictions; their histogram and their quantiles beside the Normal ones.
+    """Residuals (observed less predicted) against predictions; their histogram and their quantiles beside the predicted ones.
 
     Parameters
     ----------
@@ -32,10 +34,14 @@ class ResidualsDisplay(PredictionsDisplay):
         Mean residual of all rows, its standard error, and how far chance alone takes it (95 %, Student's t). NaN for one row.
     edges, density : array of shape (n_bars + 1,) and (n_bars,)
         Histogram of standardised residuals. Empty if all standard deviations are zero.
-    normal, quantiles : array of shape (n_points,)
-        Quantiles of the Normal distribution and of the standardised residuals.
-    far : float
-        Share of rows more than two predicted standard deviations off; 4.6 % of a Normal distribution are.
+    expected, quantiles : array of shape (n_points,)
+        Quantiles of the predictive distribution in its standard deviations, and of the standardised residuals.
+    far, expected_far : float
+        Share of rows more than two predicted standard deviations off, and what the distribution has there.
+    dof : float or None
+        Degrees of freedom of Student's t as predictive distribution; None: it is Normal.
+    distribution : str
+        The same in words.
     target : str
     """
 
@@ -46,9 +52,12 @@ class ResidualsDisplay(PredictionsDisplay):
     bias_margin: float
     edges: Array
     density: Array
-    normal: Array
+    expected: Array
     quantiles: Array
     far: float
+    expected_far: float
+    dof: float | None
+    distribution: str
     target: str = "y"
 
     @classmethod
@@ -58,30 +67,38 @@ class ResidualsDisplay(PredictionsDisplay):
         sure = p.std == 0  # an error there has no size in standard deviations
         z = residual[~sure] / p.std[~sure]
         far = float((np.abs(z) > 2).mean()) if len(z) else float("nan")
-        parts = (*_histogram(z), *_quantiles(z))
-        return cls(p.mean[rows], residual[rows], *_bias(residual), *parts, far, p.target)
+        expected_far = 2 * float(_shape(p.dof).cdf(-2))
+        parts = (*_histogram(z), *_quantiles(z, p.dof))
+        words = (p.dof, p.distribution, p.target)
+        return cls(p.mean[rows], residual[rows], *_bias(residual), *parts, far, expected_far, *words)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return ("prediction", "histogram", "quantiles") if len(self.normal) else ("prediction",)
+        return ("prediction", "histogram", "quantiles") if len(self.expected) else ("prediction",)
 
     @property
     def as_hoped(self) -> bool:
         return not abs(self.bias) > self.bias_margin
 
     def title(self, kind: str = "") -> str:
-        names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the Normal ones"}
+        names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the predicted ones"}
         return names.get(kind, "Residuals against predictions")
 
     def words(self, kind: str = "") -> str:
         if kind == "histogram":
-            return f"{percent(self.far)} of rows are more than two predicted standard deviations off; of a Normal, 4.6 % are."
+            return (
+                f"{percent(self.far)} of rows are more than two predicted standard deviations off; of the predictive "
+                f"distribution ({self.distribution}), {percent(self.expected_far)} are."
+            )
         if kind == "quantiles":
             tails = (
                 f"{self.quantiles[0]:.2f} and {self.quantiles[-1]:.2f}",
-                f"{self.normal[0]:.2f} and {self.normal[-1]:.2f}",
+                f"{self.expected[0]:.2f} and {self.expected[-1]:.2f}",
             )
-            return f"The outermost standardised residuals are {tails[0]}; a Normal sample of this size has {tails[1]}."
+            return (
+                f"The outermost standardised residuals are {tails[0]}; the quantiles of the predictive distribution "
+                f"({self.distribution}) that belong to them are {tails[1]}."
+            )
         error = f" ± {short(self.bias_se)}" if np.isfinite(self.bias_se) else ""
         verdict = "which is no bias beyond chance" if self.as_hoped else "which is a bias beyond chance"
         return f"The mean residual is {short(self.bias)}{error} (standard error), {verdict}."
@@ -100,14 +117,19 @@ class ResidualsDisplay(PredictionsDisplay):
     def _draw_histogram(self, ax: Axes) -> None:
         ax.stairs(self.density, self.edges, fill=True, color=ACCENT, alpha=0.35, label="residuals")
         x = np.linspace(-FARTHEST, FARTHEST, 161)
-        ax.plot(x, np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi), color=SECOND, linewidth=1.6, label="Normal")
+        ax.plot(x, _shape(self.dof).pdf(x), color=SECOND, linewidth=1.6, label="predicted")
         ax.set(xlabel="residual / predicted standard deviation", ylabel="density")
         legend(ax, loc="upper left")
 
     def _draw_quantiles(self, ax: Axes) -> None:
         ax.axline((0, 0), slope=1, **DIAGONAL)
-        ax.plot(self.normal, self.quantiles, "o", color=ACCENT, markersize=3.2, markeredgewidth=0)
-        ax.set(xlabel="Normal quantile", ylabel="residual / predicted std")
+        ax.plot(self.expected, self.quantiles, "o", color=ACCENT, markersize=3.2, markeredgewidth=0)
+        ax.set(xlabel="predicted quantile", ylabel="residual / predicted std")
+
+
+def _shape(dof: float | None) -> rv_continuous_frozen:
+    """The predictive distribution at mean 0 and standard deviation 1."""
+    return predictive.distribution(np.zeros(()), np.ones(()), dof)
 
 
 def _bias(residual: Array) -> tuple[float, float, float]:
@@ -127,11 +149,9 @@ def _histogram(z: Array) -> tuple[Array, Array]:
     return edges, counts / (len(z) * np.diff(edges))
 
 
-def _quantiles(z: Array) -> tuple[Array, Array]:
+def _quantiles(z: Array, dof: float | None) -> tuple[Array, Array]:
     """Both at the same probabilities: of every residual, or of 200 from the least to the greatest."""
-    from scipy.special import ndtri
-
     if not len(z):
         return np.empty(0), np.empty(0)
     ranks = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(np.intp))
-    return ndtri((ranks + 0.5) / len(z)), np.sort(z)[ranks]
+    return predictive.multiples((ranks + 0.5) / len(z), dof), np.sort(z)[ranks]

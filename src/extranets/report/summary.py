@@ -40,6 +40,10 @@ class Summary:
         Rows.
     coverage : float
         Nominal, of the headline and of all figures that show one level.
+    distribution : str
+        Shape of the predictive distribution in words.
+    dof : float or None
+        Its degrees of freedom if it is Student's t.
     cards, findings : the headline and the verdicts
     scores : dict of str to float
     levels : observed coverage at all levels
@@ -56,6 +60,8 @@ class Summary:
     about: dict[str, str]
     n: int
     coverage: float
+    distribution: str
+    dof: float | None
     cards: list[Card]
     findings: list[Finding]
     scores: dict[str, float]
@@ -96,6 +102,8 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
         about=_texts(p.about),
         n=len(p),
         coverage=coverage,
+        distribution=p.distribution,
+        dof=p.dof,
         cards=cards(p, levels[position], scores),
         findings=findings(figures),
         scores=scores,

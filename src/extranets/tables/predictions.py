@@ -81,7 +81,8 @@ class TablePredictions(ABC):
         """The predictive distribution as one frozen ``scipy.stats`` distribution."""
         blocks = self._by_block(X, "predict_dist")
         return blocks[0].dist(
-            **{name: np.concatenate([block.kwds[name] for block in blocks]) for name in blocks[0].kwds}
+            *blocks[0].args,  # the degrees of freedom, which all rows share
+            **{name: np.concatenate([block.kwds[name] for block in blocks]) for name in blocks[0].kwds},
         )
 
     @_if_inside("sample_y")

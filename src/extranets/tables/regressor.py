@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,6 +124,32 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         -------
         self
         """
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight))
+
+    def fit_with(self, X: Any, train: Callable[[pandas.DataFrame], Any]) -> Self:
+        """Learn what the columns are, and let a function make the regressor: one that chooses its parameters, say.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns), as for :meth:`fit`
+        train : callable
+            Takes the encoded table and returns a regressor that is fitted to it. ``estimator`` is not used.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.tables import TableRegressor
+        >>> table, y = pandas.DataFrame({"answer": ["yes", "no"] * 50}), [1.0, 0.0] * 50
+        >>> model = TableRegressor().fit_with(table, lambda encoded: ExtraNetsRegressor(3, max_iter=20).fit(encoded, y))
+        >>> model.predict(table[:3]).shape
+        (3,)
+        """
         self._check_parameters()
         for name in LEARNED:  # a fit that fails leaves no fitted estimator
             self.__dict__.pop(name, None)
@@ -135,9 +161,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         _check_feature_names(self, frame if has_names(X) else X, reset=True)
         schema = Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
         transformer = column_transformer(schema)
-        encoded = _encode(schema, transformer, frame, Notes(), strict=False)
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        regressor = clone(self._unfitted()).fit(encoded, y, **weight)
+        regressor = train(_encode(schema, transformer, frame, Notes(), strict=False))
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
         if unasked:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
@@ -217,6 +241,11 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     def loss_curve_(self) -> Any:
         """The regressor's own, if it has one."""
         return self.regressor_.loss_curve_
+
+    @property
+    def degrees_of_freedom_(self) -> Any:
+        """The regressor's own, if it has any."""
+        return self.regressor_.degrees_of_freedom_
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

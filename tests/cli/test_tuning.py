@@ -1,0 +1,83 @@
+"""`fit --preset` and `fit --tune`, and what `info` tells of the settings."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pandas
+import pytest
+
+import extranets as package
+
+from .conftest import COMMAND
+
+QUICK = ("--set", "n_estimators=3", "--set", "max_iter=5", "--set", "n_folds=2", "--set", "noise_model=constant")
+
+
+def test_settings_are_searched_on_the_encoded_table(rents, tmp_path, extranets):
+    model = tmp_path / "m.xnet"
+    done = extranets(
+        "fit", rents / "train.csv", "-t", "rent", "--id", "flat", *QUICK, "--tune", 2, "--folds", 2, "-o", model
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Tuning: " in done.stderr and "Tuned: " in done.stderr and "All rows" not in done.stderr
+    assert done.stderr.index("Tuned: ") < done.stderr.index("Fold 1 of 2") and "400 held-out rows" in done.stdout
+    loaded = package.load(model)
+    regressor = loaded.regressor_
+    assert regressor.n_estimators == 3 and regressor.max_iter == 5 and regressor.fit_info_["n_rows"] == 400
+    assert {**loaded.estimator.get_params()} == {**regressor.get_params()}
+    assert regressor.random_state == 0 and regressor.n_jobs is None and regressor.verbose == 0
+    assert loaded.predict(pandas.read_csv(rents / "test.csv")).shape == (300,)
+    told = extranets("info", model).stdout
+    assert "settings" in told and f"hidden_layer_sizes={regressor.settings_['hidden_layer_sizes']!r}" in told
+
+
+def test_json_stands_alone_and_a_seed_may_be_set_among_the_parameters(rents, tmp_path, extranets):
+    model = tmp_path / "m.xnet"
+    extra = ("--tune", 1.5, "--folds", 0, "--set", "random_state=3", "--set", "alpha=0.3", "--json", "--quiet")
+    done = extranets("fit", rents / "train.csv", "-t", "rent", "--features", "area", *QUICK, *extra, "-o", model)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert json.loads(done.stdout)["n_rows"] == 400
+    regressor = package.load(model).regressor_
+    assert regressor.random_state == 3 and regressor.alpha == 0.3
+
+
+def test_a_preset_is_taken_and_set_overrides_it(rents, tmp_path, extranets):
+    model = tmp_path / "m.xnet"
+    quick = ("--set", "max_iter=5", "--set", "n_estimators=4", "--folds", 0, "--quiet", "-o", model)
+    done = extranets("fit", rents / "train.csv", "-t", "rent", "--preset", "paper", *quick)
+    assert done.returncode == 0, done.stderr
+    regressor = package.load(model).regressor_
+    assert (regressor.interval, regressor.noise, regressor.n_estimators) == ("paper", "train", 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tune", "5", "--method", "bootstrap"], ["--tune", "extra-nets", "bootstrap"]),
+        (["--tune", "0"], ["--tune", "positive number of seconds"]),
+        (["--preset", "fast", "--method", "pbp"], ["--preset", "extra-nets", "pbp"]),
+        (["--preset", "accurat"], ["accurat", "Did you mean accurate?"]),
+    ],
+)
+def test_wrong_combinations_are_refused(rents, tmp_path, extranets, arguments, words):
+    done = extranets("fit", rents / "train.csv", "-t", "rent", "--folds", 0, "-o", tmp_path / "m.xnet", *arguments)
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    assert all(word in " ".join(done.stderr.split()) for word in words), done.stderr
+    assert not (tmp_path / "m.xnet").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_ends_a_search_with_exit_code_130_and_no_file(rents, tmp_path):
+    command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", "--tune", "600", "-o", str(tmp_path / "m.xnet")]
+    process = subprocess.Popen([*command, *QUICK[:2]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()  # the columns are printed before the search
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
