@@ -107,7 +107,7 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
 
     @property
     def degrees_of_freedom_(self) -> float | Array | None:
-        return self._dof[0] if self._dof is not None and self._y_is_vector else self._dof
+        return float(self._dof[0]) if self._y_is_vector and self._dof is not None else self._dof
 
     def _constant_noise(self) -> Array:
         """Residual variance of standardised outputs, where it is the same for all rows. Shape: ``(n_outputs,)``."""
