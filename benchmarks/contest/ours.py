@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.contest.forecast import LEVELS, Array, Forecast
@@ -14,6 +15,7 @@ REFERENCE = "extranets default"  # the method that all others are compared with
 # A line for every setting of ours that takes part; called without arguments.
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     REFERENCE: ExtraNetsRegressor,
+    **{f"extranets {name}": partial(ExtraNetsRegressor.from_preset, name) for name in ("fast", "accurate", "paper")},
 }
 
 

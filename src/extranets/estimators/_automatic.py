@@ -9,44 +9,65 @@ import numpy as np
 
 Effort = Literal["low", "medium", "high"]
 
-SMALL_TABLE = 2000  # rows; above, networks are wider
-LARGE_TABLE = 20_000  # rows; above, mini-batches are larger
-RATES = {50: 0.005, 100: 0.002, 150: 0.001}  # by units
+SMALL_TABLE = 2000  # rows; from there on, networks are wider and epochs fewer
+LARGE_TABLE, LARGER_BATCH = 20_000, 2  # rows; from there on, mini-batches are so many times as large
+HUGE_TABLE = 50_000  # rows; from there on, epochs do not get fewer any more
 
 
 @dataclass(frozen=True)
-class _Level:
+class Setting:
+    """How one network is trained."""
+
+    hidden: tuple[int, ...]
+    rate: float
+    decay: float
+    batch: int
+    epochs: tuple[int, int]  # fewest and most; in between, what a table's rows ask for
+
+
+@dataclass(frozen=True)
+class Level:
     """How much work goes into one network."""
 
-    small: tuple[int, ...]  # hidden layers for a small table, and for others
-    other: tuple[int, ...]
-    steps: int  # mini-batches for a small table, unless that is fewer epochs than the fewest below
-    epochs: tuple[int, int]  # for other tables: most, at the border to small ones, and fewest, from 50,000 rows on
+    small: Setting
+    steps: int  # mini-batches for a small table, if that is neither too few epochs nor too many
+    other: Setting
 
 
-LEVELS: dict[str, _Level] = {
-    "low": _Level(small=(50,), other=(50, 50), steps=2_000, epochs=(30, 20)),
-    "medium": _Level(small=(50, 50), other=(100, 100), steps=3_600, epochs=(60, 40)),
-    "high": _Level(small=(100, 100), other=(150, 150), steps=10_000, epochs=(120, 80)),
+LEVELS: dict[str, Level] = {
+    "low": Level(
+        small=Setting((50,), 0.01, 0.05, 32, epochs=(40, 200)),
+        steps=1_500,
+        other=Setting((50, 50), 0.005, 0.01, 64, epochs=(15, 30)),
+    ),
+    "medium": Level(
+        small=Setting((50, 50), 0.005, 0.05, 16, epochs=(60, 400)),
+        steps=3_600,
+        other=Setting((100, 100), 0.002, 0.01, 32, epochs=(40, 60)),
+    ),
+    "high": Level(
+        small=Setting((100, 100), 0.003, 0.1, 32, epochs=(150, 300)),
+        steps=8_000,
+        other=Setting((150, 150), 0.001, 0.01, 32, epochs=(80, 120)),
+    ),
 }
 
 
 def settings(n_rows: int, effort: Effort) -> dict[str, Any]:
     """Values, by parameter, of all that may be ``"auto"``."""
     level = LEVELS[effort]
+    chosen = level.small if n_rows < SMALL_TABLE else level.other
+    batch = chosen.batch * (LARGER_BATCH if n_rows >= LARGE_TABLE else 1)
+    fewest, most = chosen.epochs
     if n_rows < SMALL_TABLE:
-        batch = 16
-        hidden, epochs = level.small, max(level.steps // -(-n_rows // batch), level.epochs[1])
-    else:
-        batch = 32 if n_rows < LARGE_TABLE else 64
-        # From the most epochs at the border of small tables, evenly in the logarithm of the rows, to the fewest at 50,000.
-        most, fewest = level.epochs
-        share = np.log(n_rows / SMALL_TABLE) / np.log(50_000 / SMALL_TABLE)
-        hidden, epochs = level.other, round(most * (fewest / most) ** min(share, 1.0))
+        epochs = np.clip(level.steps // -(-n_rows // batch), fewest, most)
+    else:  # from most to fewest, evenly in the logarithm of the rows
+        share = np.log(n_rows / SMALL_TABLE) / np.log(HUGE_TABLE / SMALL_TABLE)
+        epochs = round(most * (fewest / most) ** min(share, 1.0))
     return {
-        "hidden_layer_sizes": hidden,
-        "learning_rate_init": RATES[hidden[0]],
-        "alpha": 0.05 if n_rows < SMALL_TABLE else 0.01,
+        "hidden_layer_sizes": chosen.hidden,
+        "learning_rate_init": chosen.rate,
+        "alpha": chosen.decay,
         "batch_size": batch,
         "max_iter": int(epochs),
     }

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._random import Purpose, generator
+from extranets.encodings import learn_piecewise_linear
 from extranets.estimators._held_out import Moments, Plan, Sample, cross_validation
 from extranets.estimators._onnx import network_moments
 from extranets.model_file import require, storable
@@ -23,7 +24,7 @@ from extranets.uncertainty.components import Array, HeldOut
 
 FEWEST_ROWS = 100  # held-out rows that say something about where errors are large
 N_NETWORKS, N_FOLDS = 20, 5
-HIDDEN, KEEP_PROB = (50,), 0.8
+HIDDEN, KEEP_PROB, N_BINS = (50,), 0.8, 8
 BATCH, STEPS, EPOCHS = 32, 1500, (3, 40)  # fewest and most epochs; between them, so many mini-batches
 OFFSET = 0.01  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
 TINY = float(np.finfo(np.float64).tiny)  # a constant output has no errors
@@ -100,7 +101,8 @@ class WithNoise:
 def _train(sample: Sample, plan: Plan, seed: int, n_threads: int) -> tuple[Ensemble, Array]:
     """Networks that saw all rows, and predictions of every row by networks that did not see it."""
     n_rows, n_outputs = sample.y.shape
-    architecture = Architecture(sample.X.shape[1], HIDDEN, n_outputs, n_outputs)
+    encoding = learn_piecewise_linear(sample.X, N_BINS)
+    architecture = Architecture(sample.X.shape[1], HIDDEN, n_outputs, n_outputs, encoding)
     ids = np.concatenate([np.arange(N_NETWORKS, dtype=np.uint32), plan.extra_ids()])
     members = draw_members(architecture, KEEP_PROB, seed, ids)
     epochs = int(np.clip(STEPS // -(-n_rows // BATCH), *EPOCHS))

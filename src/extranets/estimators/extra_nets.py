@@ -95,14 +95,16 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     keep_prob : float in (0, 1], default=0.9
         Probability that a hidden unit is kept. Smaller values thin more and train faster.
     effort : {"low", "medium", "high"}, default="medium"
-        How much work ``"auto"`` puts into each network: units and epochs.
+        How much work ``"auto"`` puts into each network: units and epochs. What the parameters below say of ``"auto"`` is for
+        ``"medium"``.
     loss : {"squared_error", "gaussian_nll"}, default="squared_error"
         With ``"gaussian_nll"`` each network predicts a mean and a variance, and the noise is their mean variance.
     learning_rate_init : float or "auto", default="auto"
-        First step size of Adam. ``"auto"``: 0.005 for layers of 50 units, 0.002 for 100, 0.001 for 150.
+        First step size of Adam. ``"auto"``: 0.005 for less than 2,000 rows, else 0.002.
     {schedule}
     max_iter : int or "auto", default="auto"
-        Epochs. ``"auto"``: 3,600 mini-batches for tables of less than 2,000 rows, and then from 60 epochs to 40 at 50,000 rows.
+        Epochs. ``"auto"``: 3,600 mini-batches for less than 2,000 rows, but between 60 and 400 epochs; then from 60 epochs to 40 at
+        50,000 rows.
     batch_size : int or "auto", default="auto"
         ``"auto"``: 16 for less than 2,000 rows, 32 for less than 20,000, else 64.
     beta_1, beta_2, epsilon : float, default=0.9, 0.99, 1e-7
