@@ -5,6 +5,7 @@
     python -m benchmarks.accuracy intervals   interval scores on inner splits of training rows: why "calibrated" is the default
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
+    python -m benchmarks.accuracy published FILE  those of one method of ours beside what others published
 
 "peers" adds a record for every fit to a file (--out) and skips what is there, so that it can be stopped and started again. It
 cannot know that a method has changed meanwhile: delete its lines. Methods and settings are described in benchmarks/contest.
@@ -28,10 +29,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.contest import records
+from benchmarks.contest import against, records
 from benchmarks.contest.methods import METHODS
-from benchmarks.contest.ours import REFERENCE
-from benchmarks.contest.show import show
+from benchmarks.contest.ours import ESTIMATORS, REFERENCE
+from benchmarks.contest.show import show, show_rows
 from benchmarks.contest.summary import Results
 from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor, engine
@@ -217,11 +218,22 @@ def show_records(files: list[Path], options: argparse.Namespace, console: Consol
     show(Results(records.chosen(found, tasks)), REFERENCE, options.markdown, console)
 
 
+def show_published(options: argparse.Namespace, console: Console) -> None:
+    results = Results(records.read(*options.files))
+    for method in options.method or ESTIMATORS:
+        for title, rows in (
+            ("RMSE", against.rmse_rows(results, method)),
+            ("Log-likelihood", against.likelihood_rows(results, method)),
+            ("Coverage", against.coverage_rows(results, method)),
+        ):
+            show_rows(f"{title}: {method}", rows, options.markdown, console)
+
+
 def parser() -> argparse.ArgumentParser:
     main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = main_parser.add_subparsers(dest="what", required=True)
-    alone, coverage, intervals, peers, table = (
-        commands.add_parser(name) for name in ("uci", "coverage", "intervals", "peers", "table")
+    alone, coverage, intervals, peers, table, published = (
+        commands.add_parser(name) for name in ("uci", "coverage", "intervals", "peers", "table", "published")
     )
     coverage.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
     for command in (alone, intervals, peers):
@@ -235,6 +247,9 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--markdown", action="store_true", help="print the tables for a document")
     peers.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
     peers.add_argument("--out", type=Path, default=Path("peers.jsonl"), help="file of records (default: peers.jsonl)")
+    published.add_argument("--method", action="append", choices=ESTIMATORS, help="only this one (may be repeated)")
+    published.add_argument("--markdown", action="store_true", help="print the tables for a document")
+    published.add_argument("files", type=existing_file, nargs="+", metavar="FILE", help="file of records")
     table.add_argument("files", type=existing_file, nargs="+", metavar="FILE", help="file of records")
     return main_parser
 
@@ -257,6 +272,8 @@ def main(arguments: list[str] | None = None) -> None:
         show_intervals(console, options.data_dir, options.splits)
     elif options.what == "peers":
         run_peers(options, wide)
+    elif options.what == "published":
+        show_published(options, wide)
     else:
         show_records(options.files, options, wide)
 

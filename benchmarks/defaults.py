@@ -29,11 +29,11 @@ from benchmarks.contest import records
 from benchmarks.contest.methods import Method
 from benchmarks.contest.ours import nets
 from benchmarks.contest.records import Split, Task
+from benchmarks.contest.show import show_rows
 from benchmarks.contest.summary import LARGER_IS_BETTER, Results
 from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor
 from extranets.data import linear_process, nonlinear_process, simulated_rents
-from extranets.studies.tables import render
 
 DEFAULT = "default"
 
@@ -187,11 +187,7 @@ def show(results: Results, markdown: bool, console: Console) -> None:
     sections += [(f"Coverage of {level} % intervals", mean_rows(results, f"coverage_{level}", 3)) for level in (90, 95)]
     sections.append(("Seconds to fit", mean_rows(results, "fit_seconds", 2)))
     for title, rows in sections:
-        if markdown:
-            print(f"\n### {title}\n\n{render(rows, None, 'markdown')}")
-        else:
-            console.print(title, style="bold", highlight=False, soft_wrap=True)
-            console.print(render(rows))
+        show_rows(title, rows, markdown, console)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -99,10 +99,14 @@ def _paired_text(found: Paired) -> str:
 
 def show(results: Results, reference: str, markdown: bool, console: Console) -> None:
     for title, rows in sections(results, reference):
-        if not rows:
-            continue
-        if markdown:
-            print(f"\n### {title}\n\n{render(rows, None, 'markdown')}")
-        else:
-            console.print(title, style="bold", highlight=False, soft_wrap=True)
-            console.print(render(rows))
+        show_rows(title, rows, markdown, console)
+
+
+def show_rows(title: str, rows: Rows, markdown: bool, console: Console) -> None:
+    if not rows:
+        return
+    if markdown:
+        print(f"\n### {title}\n\n{render(rows, None, 'markdown')}")
+    else:
+        console.print(title, style="bold", highlight=False, soft_wrap=True)
+        console.print(render(rows))
