@@ -75,7 +75,7 @@ def bootstrap(sizes: Sizes, progress: Progress) -> Section:
     progress("Bootstrap beside extra-nets")
     X, y = problem.data
     common = {"hidden_layer_sizes": (problem.units,), "max_iter": problem.epochs, "n_jobs": THREADS, "random_state": 0}
-    extra = ExtraNetsRegressor(problem.members, noise="train", interval="paper", **common)
+    extra = ExtraNetsRegressor.from_preset("paper", n_estimators=problem.members, **common)
     resampled = BootstrapNetsRegressor(problem.members, **common)
     watch = Stopwatch(sizes.patience)
     with warnings.catch_warnings():

@@ -12,6 +12,7 @@ class Sizes:
     fit: Problem
     large: Problem
     encoded: Problem
+    presets: tuple[Problem, ...]
     pbp: Problem
     pbp_reference: Problem
     dropout: Problem
@@ -36,6 +37,7 @@ FULL = Sizes(
     fit=Problem(),
     large=Problem(rows=463_715, inputs=90, units=100, members=4, epochs=12),
     encoded=Problem(rows=200_000, inputs=10, members=2, epochs=1),
+    presets=(Problem(rows=1_000, inputs=10), Problem(rows=50_000, inputs=10)),
     pbp=Problem(rows=10_000, members=1),
     pbp_reference=Problem(rows=2_000, members=1, epochs=1),
     dropout=Problem(rows=1_000, members=1),
@@ -56,6 +58,7 @@ QUICK = Sizes(
     fit=Problem(rows=100, members=4, epochs=2),
     large=replace(FULL.large, rows=1_000, members=2, epochs=6),
     encoded=Problem(rows=2_000, inputs=10, members=2, epochs=1),
+    presets=(Problem(rows=60, inputs=2),),
     pbp=Problem(rows=200, members=1, epochs=2),
     pbp_reference=Problem(rows=50, members=1, epochs=1),
     dropout=Problem(rows=50, members=1),

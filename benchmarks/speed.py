@@ -16,6 +16,7 @@ from benchmarks.importing import imports
 from benchmarks.machine import describe
 from benchmarks.pbp import probabilistic
 from benchmarks.predicting import predict
+from benchmarks.presets import preset_fits
 from benchmarks.report import Section, print_machine, print_section
 from benchmarks.sizes import FULL, QUICK, Sizes
 from benchmarks.timing import QUIET
@@ -27,6 +28,7 @@ SECTIONS: dict[str, Callable[[Sizes, Progress], Section]] = {
     "peak": peak,
     "scaling": scaling,
     "encoding": encoding,
+    "presets": preset_fits,
     "predict": predict,
     "import": imports,
     "dropout": dropout,

@@ -27,14 +27,13 @@ from extranets.tuning.trials import Rung, Scoring, Stop, Trials
 FIRST_ROWS = SMALL_TABLE  # few enough for a quick trial, and enough for what "auto" stands for in larger tables
 FEWEST_ROWS = 50  # of a table in which held-out rows tell candidates apart
 EFFORTS = ((4, 1), (4, 2), (8, 3))  # networks, and fewest splits, of each rung
-SHARES = (2, 1, 1)  # of the time
 SMALL_SPLITS = 2  # fewest for small tables, whose splits hold out few rows
 MOST_SPLITS = 10
 MOST_RIVALS = 63
 STAY = 3  # one of so many rivals goes on to the next rung
 FINAL_SHARE = 0.3  # of the budget, that the final fit may take
 SEARCH_SHARE = 0.1  # of the budget, below which a search is not worth beginning
-LATE = 1.5  # times its share of the time, a rung is stopped
+LATE = 1.25  # times its share of the time, a rung is stopped
 
 
 @dataclass
@@ -68,7 +67,7 @@ def tune(
     Candidates differ from the default in encoding, hidden layers, learning rate, weight decay, thinning or epochs. They are
     judged on rows that their networks did not see: many candidates by few networks, rows and splits, and the better ones
     again by more (successive halving). The default takes part in all of it, on the same rows. What is returned was better
-    than the default in the last comparison; if nothing was, it is the default.
+    than the default in the last of at least two comparisons; if nothing was, it is the default.
 
     Parameters
     ----------
@@ -87,15 +86,16 @@ def tune(
     n_jobs : int or None, default=None
         Threads. None uses all cores. Candidates are trained side by side.
     verbose : int, default=1
-        1 shows a progress line on standard error.
+        1 shows a progress line on standard error: the rung, how many candidates are left, and the best score as a multiple of
+        the default's.
     **fixed : any
         Parameters of :class:`ExtraNetsRegressor` that are given and not searched for, such as ``n_estimators=32``.
 
     Returns
     -------
     ExtraNetsRegressor
-        Fitted to all rows. Its attribute ``tuning_`` is a list of dicts, one for each candidate and rung, the last rung first
-        and in it the best: ``parameters`` (what differs from the default; empty for the default itself), ``rung``, ``splits``,
+        Fitted to all rows. Its attribute ``tuning_`` is a list of dicts, one for each candidate and rung, the last rung first,
+        and in it what was chosen and then the best: ``parameters`` (what differs from the default; empty for the default itself), ``rung``, ``splits``,
         ``score`` (a multiple of the default's on the same rows, smaller is better; infinite where training failed), and
         ``seconds``. It is empty where no search took place. It is not stored in model files.
 
@@ -178,11 +178,12 @@ class Tuning:
         assert alone is not None  # nothing stopped it
         seconds = [alone.seconds] + [alone.seconds * work(rival, self.default) for rival in search.rivals]
         for number in range(len(EFFORTS)):
-            share = self._search_seconds(seconds) * SHARES[number] / sum(SHARES[number:])
-            if share <= 0 or not search.rivals:
+            left = self._search_seconds(seconds)
+            share = left / (len(EFFORTS) - number)
+            if left <= 0 or not search.rivals:
                 break
             rung = self._next_rung(seconds, rung, number, share, len(search.trials.y))
-            stop = Stop(time.monotonic() + LATE * share)
+            stop = Stop(time.monotonic() + min(LATE * share, left))
             if not search.run(rung, stop, lambda: self._show(search)):
                 break
             n_stay = -(-len(search.rivals) // STAY)
@@ -194,7 +195,7 @@ class Tuning:
         best = search.best
         model = self.default
         if best is not None and best.candidate != DEFAULT:
-            self._show(search, "final fit")
+            self._show(search, ": final fit")
             model = clone(model).set_params(**parameters(best.candidate, model, n_rows)).fit(X, y, sample_weight)
         model.tuning_ = [
             standing.as_dict(self._differing(standing.candidate, n_rows)) for standing in search.standings()
@@ -247,14 +248,13 @@ class Tuning:
         n_rivals = max(1, int(np.searchsorted(total, room, side="right")))
         spare = max(1.0, room / total[n_rivals - 1])
         n_rows = last.n_rows if number == 0 else min(all_rows, int(last.n_rows * spare))
-        n_splits = min(MOST_SPLITS, int(n_splits * spare * last.n_rows / n_rows))
+        n_splits = max(n_splits, min(MOST_SPLITS, int(n_splits * spare * last.n_rows / n_rows)))
         return Rung(n_rivals, n_networks, n_rows, n_splits)
 
     def _show(self, search: Search, stage: str | None = None) -> None:
         if self.line is None:
             return
-        best = search.best
-        score = 1.0 if best is None else best.score
-        stage = stage or f"rung {search.n_rungs + 1} of {len(EFFORTS)}, {len(search.rivals)} candidates"
-        self.line.title = f"Tuning: {stage}, best {score:.3f} of default"
+        score = min((standing.score for standing in search.last), default=1.0)
+        stage = stage or f" {search.n_rungs + 1}/{len(EFFORTS)}: {len(search.rivals)} left"
+        self.line.title = f"Tuning{stage}, {score:.3f}"  # short: a terminal may have 80 columns
         self.line(min(self.clock.used / self.clock.budget, 1.0))

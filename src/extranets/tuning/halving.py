@@ -12,6 +12,8 @@ import numpy as np
 from extranets.tuning.candidates import DEFAULT, Candidate
 from extranets.tuning.trials import Outcome, Rung, Stop, Trials
 
+FEWEST_RUNGS = 2  # after which a rival may be taken
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -82,12 +84,18 @@ class Search:
 
     @property
     def best(self) -> Standing | None:
-        """The best of the last rung, the default if no rival is better; None before the first rung."""
-        return min(self.last, key=lambda standing: standing.score, default=None)  # the first of equals: the default
+        """The best of the last rung, the default if no rival is better; None before the first rung.
+
+        After one rung it is still the default: the best of many is lucky too, and has to be good again on other rows.
+        """
+        if self.n_rungs < FEWEST_RUNGS:
+            return self.last[0] if self.last else None
+        return min(self.last, key=lambda standing: standing.score)  # the first of equals: the default
 
     def standings(self) -> list[Standing]:
-        """All of them, the last rung first and in it the best."""
-        return sorted(self.all, key=lambda standing: (-standing.rung, standing.score))
+        """All of them, the last rung first; in it the one to take, then the best."""
+        best = self.best
+        return sorted(self.all, key=lambda standing: (-standing.rung, standing is not best, standing.score))
 
 
 def _relative(own: float, default: float) -> float:
