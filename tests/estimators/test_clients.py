@@ -44,8 +44,11 @@ def test_mapie_calibrates_by_our_standard_deviations(table):
 
 
 def test_skpro_adapts_our_estimator(table):
+    """skpro makes a Normal distribution of our mean and standard deviation; we must be asked for one too."""
     adapters = pytest.importorskip("skpro.regression.adapters.sklearn", reason="needs skpro")
     model, X_held, y_held, X, _ = table
+    if "distribution" in model.get_params():
+        model = clone(model).set_params(distribution="normal")
     columns = list("abcde")
     wrapped = adapters.SklearnProbaReg(clone(model))
     wrapped.fit(pd.DataFrame(X_held, columns=columns), pd.DataFrame({"y": y_held}))

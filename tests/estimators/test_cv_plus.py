@@ -10,9 +10,8 @@ from extranets.data import linear_process
 
 
 def quick(**changes):
-    return ExtraNetsRegressor(
-        **{"n_estimators": 10, "max_iter": 40, "n_folds": 4, "interval": "cv+", "random_state": 0, **changes}
-    )
+    folds = {"noise": "cv", "n_folds": 4, "interval": "cv+", "learning_rate_schedule": "linear"}
+    return ExtraNetsRegressor.from_preset("paper", **{"n_estimators": 10, "random_state": 0, **folds, **changes})
 
 
 @pytest.fixture(scope="module")

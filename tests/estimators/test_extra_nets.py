@@ -21,8 +21,12 @@ from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
 
 
+HONEST = {"noise": "cv", "interval": "calibrated", "learning_rate_schedule": "linear"}
+
+
 def quick(**changes):
-    return ExtraNetsRegressor(**{"n_estimators": 8, "max_iter": 40, "random_state": 0, **changes})
+    """The paper's networks with constant Normal noise, but with rows held out: quick, and easy to compute by hand."""
+    return ExtraNetsRegressor.from_preset("paper", **{**HONEST, "n_estimators": 8, "random_state": 0, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -181,19 +185,19 @@ def test_weights_count_in_the_noise():
 
 
 def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
-    """The estimator hands its own size, not that of a fold, to the estimates."""
-    X_train, y_train, *_ = table
+    """The estimator hands its own size, not that of a fold, to the estimates. Too few rows for a learning curve."""
+    X_train, y_train = table[0][:39], table[1][:39]
     model = quick(n_estimators=30).fit(X_train, y_train)
     seed = draw_seed(0)
-    plan = cross_validation(300, 5, 30, seed)
-    assert plan.members_per_fold == 10
-    sample = Sample(model._x_scaling.apply(X_train), model._y_scaling.apply(y_train[:, None]), np.ones(300))
+    plan = cross_validation(39, 5, 30, seed)
+    assert plan.members_per_fold == 6
+    sample = Sample(model._x_scaling.apply(X_train), model._y_scaling.apply(y_train[:, None]), np.ones(39))
     members = draw_members(model.ensemble_.members.architecture, 0.95, seed, plan.extra_ids())
     folds = engine.train(
         members,
         sample.X,
         sample.y,
-        model._options(300),
+        model._options(39),
         seed,
         counts=plan.counts(),
         count_rows=plan.fold_of_member(members.ids),
@@ -201,7 +205,7 @@ def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
     held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.Moments)
     unit = y_train.var()
     assert model.noise_variance_ == pytest.approx(held_out_variance(held, 30)[0] * unit)
-    assert model.noise_variance_ < held_out_variance(held, 10)[0] * unit
+    assert model.noise_variance_ < held_out_variance(held, 6)[0] * unit
 
 
 def test_out_of_fold_noise_is_honest_where_training_residuals_are_not():
@@ -234,6 +238,8 @@ def test_estimate_noise_is_the_mean_squared_residual(table):
     np.testing.assert_array_equal(model.predict(X_new), before)
     with pytest.raises(ValueError, match="predict the noise"):
         quick(loss="gaussian_nll", interval="paper").fit(X_train, y_train).estimate_noise(X_new, y_new)
+    with pytest.raises(ValueError, match="noise_model='constant'"):
+        quick(noise_model="auto", interval="paper").fit(X_train, y_train).estimate_noise(X_new, y_new)
 
 
 def test_estimate_noise_checks_its_input(model, table):
@@ -326,11 +332,6 @@ def test_warm_start_refuses_other_data(table):
     for other in [(X[:-1], y[:-1]), (X, y + 1), (X * 2, y)]:
         with pytest.raises(ValueError, match="not the data"):
             model.set_params(n_estimators=9).fit(*other)
-
-
-def test_auto_epochs():
-    model = ExtraNetsRegressor()
-    assert [model._epochs(n) for n in (10, 927, 1600, 3200, 10_000, 10**6)] == [400, 400, 400, 200, 63, 40]
 
 
 def test_every_parameter_reaches_the_engine():
@@ -537,13 +538,14 @@ def test_a_failed_refit_leaves_no_old_fit(table):
         model.predict(table[2])
 
 
-def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
+@pytest.mark.parametrize("step", ["_base.held_out_variance", "extra_nets.expected_scores"])
+def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch, step):
     """Whatever goes wrong after training, Ctrl-C included, must not leave networks without noise."""
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("extranets.estimators._base.held_out_variance", interrupt)
+    monkeypatch.setattr(f"extranets.estimators.{step}", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(*table[:2])
@@ -551,9 +553,19 @@ def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch):
         model.predict(table[2])
 
 
-def test_divergence_names_the_network(table):
-    with pytest.raises(ArithmeticError, match=r"networks was not finite.*\(first: network 0\).*learning_rate_init"):
-        quick(learning_rate_init=1e35, max_restarts=0).fit(*table[:2])
+@pytest.mark.parametrize(
+    ("noise", "interval", "name"), [("cv", "calibrated", "network 0 of trial half 0"), ("train", "paper", "network 0")]
+)
+def test_divergence_names_the_network(table, noise, interval, name):
+    model = quick(learning_rate_init=1e35, max_restarts=0, noise=noise, interval=interval)
+    with pytest.raises(ArithmeticError, match=rf"networks was not finite.*\(first: {name}\).*learning_rate_init"):
+        model.fit(*table[:2])
+
+
+def test_divergence_names_the_fold(table):
+    """Too few rows for trials; the final networks come first among those that are trained."""
+    with pytest.raises(ArithmeticError, match=r"\(first: network 0\)"):
+        quick(learning_rate_init=1e35, max_restarts=0).fit(table[0][:30], table[1][:30])
 
 
 def test_values_beyond_all_measure_are_refused(model, table):

@@ -33,7 +33,7 @@ def path(tmp_path):
 
 def quick(cls, **changes):
     known = cls().get_params()
-    parameters = {"n_estimators": 8, "max_iter": 30, "n_passes": 15, "random_state": 0, **changes}
+    parameters = {"n_estimators": 8, "max_iter": 30, "n_passes": 15, "numeric_encoding": None, "random_state": 0, **changes}
     return cls(**{name: value for name, value in parameters.items() if name in known})
 
 
@@ -236,7 +236,7 @@ def test_intervals_from_all_training_rows(cls, interval, table, path, monkeypatc
 
 def test_noise_that_was_estimated_anew(table, path):
     X, y, new, truth = table
-    model = quick(ExtraNetsRegressor, interval="paper").fit(X, y)
+    model = quick(ExtraNetsRegressor, interval="paper", noise_model="constant").fit(X, y)
     assert_same(model, path, new, y)
     before = answers(path, new)["sd"]
     assert_same(model.estimate_noise(new, truth + 10 * np.std(y)), path, new, y)

@@ -21,10 +21,11 @@ from extranets.networks import draw_members
 pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag")
 
 TRAINING = {"hidden_layer_sizes": (12, 6), "max_iter": 25, "random_state": 5}
+PLAIN = {"keep_prob": 1.0, "numeric_encoding": None, "learning_rate_init": 0.01, "batch_size": 32, "alpha": 0.1}
 
 REDUCED = [
-    ExtraNetsRegressor(1, keep_prob=1.0, **TRAINING),
-    ExtraNetsRegressor(1, keep_prob=1.0, loss="gaussian_nll", interval="total", **TRAINING),
+    ExtraNetsRegressor(1, **PLAIN, **TRAINING),
+    ExtraNetsRegressor(1, loss="gaussian_nll", interval="total", **PLAIN, **TRAINING),
     BootstrapNetsRegressor(3, interval="normal", **TRAINING),  # centred at its full-sample network
     MCDropoutRegressor(keep_prob=1.0, n_passes=1, **TRAINING),
     MCDropoutRegressor(keep_prob=1.0, n_passes=7, **TRAINING),

@@ -41,8 +41,8 @@ LEVELS: dict[str, Level] = {
         other=Setting((50, 50), 0.005, 0.01, 64, epochs=(15, 30)),
     ),
     "medium": Level(
-        small=Setting((50, 50), 0.005, 0.05, 16, epochs=(60, 400)),
-        steps=3_600,
+        small=Setting((50, 50), 0.005, 0.05, 16, epochs=(50, 400)),
+        steps=3_000,
         other=Setting((100, 100), 0.002, 0.01, 32, epochs=(40, 60)),
     ),
     "high": Level(

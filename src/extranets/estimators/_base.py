@@ -226,8 +226,10 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
         parts = self.predict_components(X)
-        levels = check_random_state(random_state).uniform(size=(n_samples, *parts.mean.shape))
-        return np.moveaxis(predictive.distribution(parts.mean, parts.std, self.degrees_of_freedom_).ppf(levels), 0, -1)
+        # Row after row, so that a table in blocks has the same draws as a whole one.
+        levels = check_random_state(random_state).uniform(size=(*parts.mean.shape, n_samples))
+        dist = predictive.distribution(parts.mean, parts.std, self.degrees_of_freedom_)
+        return np.moveaxis(dist.ppf(np.moveaxis(levels, -1, 0)), 0, -1)
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 

@@ -33,16 +33,19 @@ class Probe:
 
         Shape: ``(n_outputs,)`` -> ``(n_outputs,)``.
         """
-        if n_seen <= self.n_rows or not (error > 0).all():
+        if n_seen <= self.n_rows:
             return np.ones_like(error)
-        exponent = np.log(self.error / error) / np.log(n_seen / self.n_rows)
+        known = (error > 0) & (self.error > 0)  # a constant output has no errors
+        ratio = np.divide(self.error, error, out=np.ones_like(error), where=known)
+        exponent = np.log(ratio) / np.log(n_seen / self.n_rows)
         return (n_seen / n_rows) ** np.clip(exponent, 0.0, STEEPEST)
 
 
 def halves(sample: Sample, seed: int) -> tuple[Sample, Plan]:
     """Some of the rows, and a plan in which networks leave one half of them out."""
     rows: npt.NDArray[np.intp] = generator(seed, Purpose.ROWS, part=2).permutation(len(sample.y))[:MOST_ROWS]
-    return Sample(sample.X[rows], sample.y[rows], sample.weight[rows]), Plan(np.arange(len(rows)) % 2, 2, MEMBERS)
+    plan = Plan(np.arange(len(rows)) % 2, 2, MEMBERS, fold_name="trial half")
+    return Sample(sample.X[rows], sample.y[rows], sample.weight[rows]), plan
 
 
 def as_if_trained_on_all(held: HeldOut, shrinkage: Array) -> HeldOut:

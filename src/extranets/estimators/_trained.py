@@ -139,7 +139,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         except engine.TrainingDiverged as error:
             raise engine.TrainingDiverged(
                 f"The loss of {len(error.members)} of {len(members)} networks was not finite in any of their starts (first: "
-                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0{self._and_lower()}.",
+                f"{member_name(error.members[0], plan)}). Lower learning_rate_init, or set max_grad_norm=1.0{self._and_lower()}.",
                 error.members,
             ) from None
 

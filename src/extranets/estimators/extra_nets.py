@@ -31,13 +31,15 @@ from extranets.estimators._parameters import (
 from extranets.estimators._probe import Probe
 from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import blocks
+from extranets.estimators._stored import check_variances
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._validation import check_table
 from extranets.model_file import require, storable
+from extranets.model_file.typed import check_types
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Bounds, Value
 from extranets.uncertainty import predictive
-from extranets.uncertainty.components import Array, Components, HeldOut
+from extranets.uncertainty.components import Array, Components, HeldOut, unbiased
 from extranets.uncertainty.intervals import Construction, calibrated, paper, total
 from extranets.uncertainty.noise import held_out_variance
 
@@ -69,7 +71,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {"effort": "low", "n_estimators": 8},
     "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
 }
-EXPECTED_LEVEL = 0.9  # of the intervals in held_out_scores_
+EXPECTED = ("rmse", "interval_score", "coverage")  # in held_out_scores_
+EXPECTED_LEVEL = 0.9  # of its intervals
 
 
 @storable("ExtraNetsRegressor")
@@ -103,7 +106,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         First step size of Adam. ``"auto"``: 0.005 for less than 2,000 rows, else 0.002.
     {schedule}
     max_iter : int or "auto", default="auto"
-        Epochs. ``"auto"``: 3,600 mini-batches for less than 2,000 rows, but between 60 and 400 epochs; then from 60 epochs to 40 at
+        Epochs. ``"auto"``: 3,000 mini-batches for less than 2,000 rows, but between 50 and 400 epochs; then from 60 epochs to 40 at
         50,000 rows.
     batch_size : int or "auto", default="auto"
         ``"auto"``: 16 for less than 2,000 rows, 32 for less than 20,000, else 64.
@@ -144,7 +147,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         What parameters that may be ``"auto"`` were in the fit.
     held_out_scores_ : dict or None
         What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on held-out
-        rows; None where no rows were held out.
+        rows; None where no rows were held out. For ``interval="cv+"`` they are those of ``"calibrated"``.
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where the networks predict it.
     degrees_of_freedom_ : float or array of shape (n_outputs,), or None
@@ -370,13 +373,22 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
         found = super()._noise_from(held, n_members, learned)
-        variance = calibrated.held_out_variances(held, held.noise * found["_noise"], n_members, found["_factors"])
-        std = np.sqrt(variance)
+        std = np.sqrt(self._held_out_variances(held, held.noise * found["_noise"], n_members, found["_factors"]))
         dof = None
         if self.distribution == "student":
             errors = np.divide(held.residual, std, out=np.zeros_like(std), where=std > 0)
             dof = predictive.fit_dof(errors, held.weight)
         return {**found, "_dof": dof, "_expected": expected_scores(held, std, dof)}
+
+    def _held_out_variances(self, held: HeldOut, noise: Array, n_members: int, factors: Array | None) -> Array:
+        """Of the held-out rows' errors, as ``interval`` builds them, and with what their smaller ensembles add.
+
+        Shape: -> ``(n, n_outputs)``.
+        """
+        own = unbiased(held.spread, held.n_members)
+        spread = own * (1 - 1 / n_members)  # of the final members, with divisor n_members
+        epistemic, aleatoric = self.constructions[self.interval](spread, noise, n_members, factors)
+        return epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members)
 
     def _moments(self) -> Moments:
         moments = super()._moments()
@@ -404,6 +416,18 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
             )
         if self._cv_plus is not None:
             self._cv_plus.check_architecture(self._fitted.recipe.architecture)
+        self._check_distribution(len(self._y_scaling.centre))
+
+    def _check_distribution(self, n_outputs: int) -> None:
+        if self._dof is not None:
+            require(self._dof.shape == (n_outputs,), "degrees of freedom do not fit the outputs")
+            require((np.isfinite(self._dof) & (self._dof > 2)).all(), "degrees of freedom are not above 2")
+        if self._expected is not None:
+            check_types(self._expected, dict.fromkeys(EXPECTED, Array))
+            for name, values in self._expected.items():
+                check_variances(values, (n_outputs,), name)
+        if self.settings_ is not None:
+            check_types(self.settings_, dict.fromkeys(SETTINGS, Any))
 
     def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
         if self.interval != "cv+":
@@ -437,6 +461,6 @@ def expected_scores(held: HeldOut, std: Array, dof: Array | None) -> dict[str, A
     half = std * predictive.multiples([(1 + EXPECTED_LEVEL) / 2], dof)[..., 0]
     size = np.abs(held.residual)
     score = 2 * half + 2 / (1 - EXPECTED_LEVEL) * np.maximum(size - half, 0)
-    values = {"rmse": size**2, "interval_score": score, "coverage": (size <= half).astype(np.float64)}
+    values = dict(zip(EXPECTED, (size**2, score, (size <= half).astype(np.float64)), strict=True))
     means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
     return {**means, "rmse": np.sqrt(means["rmse"])}

@@ -24,15 +24,6 @@ def variances(spread: Array, noise: Array, n_members: int, factors: Array | None
     return factors[0] * unbiased(spread, n_members), factors[1] * noise
 
 
-def held_out_variances(held: HeldOut, noise: Array, n_members: int, factors: Array) -> Array:
-    """Total variance of the held-out rows' errors, with what their smaller ensembles add. ``noise`` as in :func:`fit_factors`.
-
-    Shape: -> ``(n, n_outputs)``.
-    """
-    own = unbiased(held.spread, held.n_members)
-    return (factors[0] + 1 / held.n_members - 1 / n_members) * own + factors[1] * noise
-
-
 def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
     """The factors a and b for every output.
 
