@@ -22,16 +22,16 @@ ALLOWED = {True: 0.025, False: 0.015}  # points, for a small table or not
 def rmse_rows(results: Results, method: str) -> Rows:
     """A row for each data set: ours, and every rival's figure with a mark where ours is larger."""
     rows = []
-    for dataset in results.datasets:
+    for dataset in _datasets(results, method):
         ours = _mean(results, dataset, method, "rmse")
         cells = {rival: _marked(RMSE[rival][dataset], _at_most(ours, RMSE[rival][dataset])) for rival in RIVALS}
-        rows.append({"data set": dataset, "splits": _splits(results, dataset, method), method: ours, **cells})
+        rows.append({"data set": dataset, "splits": len(results.records(dataset, method)), method: ours, **cells})
     return rows
 
 
 def likelihood_rows(results: Results, method: str) -> Rows:
     rows = []
-    for dataset in results.datasets:
+    for dataset in _datasets(results, method):
         ours, best = _mean(results, dataset, method, "log_likelihood"), BEST_LIKELIHOOD[dataset]
         at_least = ours.value is not None and round(ours.value, _digits(best)) >= float(best)
         rows.append({"data set": dataset, method: ours, "best published": _marked(best, at_least)})
@@ -41,10 +41,8 @@ def likelihood_rows(results: Results, method: str) -> Rows:
 def coverage_rows(results: Results, method: str) -> Rows:
     """Coverage at each level, with a mark where it is further off than allowed."""
     rows = []
-    for dataset in results.datasets:
+    for dataset in _datasets(results, method):
         records = results.records(dataset, method)
-        if not records:
-            continue
         allowed = ALLOWED[records[0]["n_train"] + records[0]["n_test"] < SMALL_TABLE]
         row: dict[str, Any] = {"data set": dataset, "allowed": f"± {allowed:.3f}"}
         for level in LEVELS:
@@ -59,8 +57,8 @@ def _mean(results: Results, dataset: str, method: str, score: str) -> Figure:
     return mean_figure(results.values(dataset, method, score).values())
 
 
-def _splits(results: Results, dataset: str, method: str) -> int:
-    return len(results.records(dataset, method))
+def _datasets(results: Results, method: str) -> list[str]:
+    return [dataset for dataset in results.datasets if results.records(dataset, method)]
 
 
 def _digits(printed: str) -> int:

@@ -30,7 +30,7 @@ QUICK = {
 
 
 def marks(method: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.slow] if method in ("NGBoost", "RealMLP", "TabM") else []
+    return [pytest.mark.slow] if method in ("NGBoost", "RealMLP", "TabM", "extranets accurate") else []
 
 
 def simulated(dataset: str, split: int) -> Split:
