@@ -2,7 +2,6 @@
 
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
     python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
-    python -m benchmarks.accuracy intervals   interval scores on inner splits of training rows: why "calibrated" is the default
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  those of one method of ours beside what others published
@@ -65,17 +64,6 @@ SIMULATED_COMMON: dict[str, Any] = {
     "collapse_r2": 0.5,
 }
 LEVELS = [0.99, 0.95, 0.90]
-
-
-def interval_figures(model: ExtraNetsRegressor, X: np.ndarray, y: np.ndarray, coverage: float = 0.9) -> list[float]:
-    """Coverage, mean width and interval (Winkler) score."""
-    lower, upper = model.predict_interval(X, coverage).T
-    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    return [
-        float(np.mean(outside == 0)),
-        float(np.mean(upper - lower)),
-        float(np.mean(upper - lower + 2 / (1 - coverage) * outside)),
-    ]
 
 
 def uci_splits(name: str, data_dir: str | None, n_splits: int | None) -> Iterator[tuple[np.ndarray, ...]]:
@@ -179,22 +167,6 @@ def show_coverage(console: Console, n_replications: int) -> None:
     console.print(table)
 
 
-def show_intervals(console: Console, data_dir: str | None, n_splits: int | None) -> None:
-    """Every fifth training row is kept from a default fit and scored; test rows are not touched."""
-    table = Table(
-        "", "paper", "total", "calibrated", title="90 % intervals on inner splits: coverage / width / interval score"
-    )
-    for name in track([n for n in uci.DATASETS if n not in ("protein", "year")], "inner splits", transient=True):
-        figures: dict[str, list[list[float]]] = {"paper": [], "total": [], "calibrated": []}
-        for seed, (X, y, _, _) in enumerate(uci_splits(name, data_dir, n_splits or 3)):
-            inner = np.arange(len(y)) % 5 == 0  # the splits are random permutations already
-            model = ExtraNetsRegressor(random_state=seed).fit(X[~inner], y[~inner])
-            for interval, rows in figures.items():
-                rows.append(interval_figures(model.set_params(interval=interval), X[inner], y[inner]))
-        table.add_row(name, *("{:.3f} / {:.3g} / {:.4g}".format(*np.mean(rows, axis=0)) for rows in figures.values()))
-    console.print(table)
-
-
 def chosen_methods(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
     return [name for name in options.method or known if name not in options.without]
 
@@ -232,13 +204,13 @@ def show_published(options: argparse.Namespace, console: Console) -> None:
 def parser() -> argparse.ArgumentParser:
     main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = main_parser.add_subparsers(dest="what", required=True)
-    alone, coverage, intervals, peers, table, published = (
-        commands.add_parser(name) for name in ("uci", "coverage", "intervals", "peers", "table", "published")
+    alone, coverage, peers, table, published = (
+        commands.add_parser(name) for name in ("uci", "coverage", "peers", "table", "published")
     )
     coverage.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
-    for command in (alone, intervals, peers):
+    for command in (alone, peers):
         command.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
-    for command in (alone, intervals, peers, table):
+    for command in (alone, peers, table):
         command.add_argument("--splits", type=int, help="use only the first splits of every data set")
     for command in (peers, table):
         command.add_argument("--dataset", action="append", choices=uci.DATASETS, help="only this one (may be repeated)")
@@ -268,8 +240,6 @@ def main(arguments: list[str] | None = None) -> None:
         show_uci(console, options.data_dir, options.splits)
     elif options.what == "coverage":
         show_coverage(console, options.replications)
-    elif options.what == "intervals":
-        show_intervals(console, options.data_dir, options.splits)
     elif options.what == "peers":
         run_peers(options, wide)
     elif options.what == "published":

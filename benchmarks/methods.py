@@ -26,7 +26,6 @@ from extranets import (
     BootstrapNetsRegressor,
     DeepEnsembleRegressor,
     DeltaMethodRegressor,
-    ExtraNetsRegressor,
     MCDropoutRegressor,
     MeanVarianceRegressor,
     PBPRegressor,
@@ -58,7 +57,6 @@ METHODS: dict[str, Any] = {
     "Mean-variance": MeanVarianceRegressor(),
     "Bootstrap": BootstrapNetsRegressor(),
     "Delta method": DeltaMethodRegressor(),
-    "Extra-nets": ExtraNetsRegressor(),
 }
 # Tables that fell short of a published figure with these settings got nearer to the published ones: batches of 128, more steps, or
 # the rate of dropout tuned on training rows. Rates were tried on an inner split of training rows. The largest tables have 400 epochs.

@@ -20,7 +20,6 @@ from extranets.estimators._progress import thread_count
 from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
 
-
 HONEST = {"noise": "cv", "interval": "calibrated", "learning_rate_schedule": "linear"}
 
 

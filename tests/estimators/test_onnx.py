@@ -33,7 +33,14 @@ def path(tmp_path):
 
 def quick(cls, **changes):
     known = cls().get_params()
-    parameters = {"n_estimators": 8, "max_iter": 30, "n_passes": 15, "numeric_encoding": None, "random_state": 0, **changes}
+    parameters = {
+        "n_estimators": 8,
+        "max_iter": 30,
+        "n_passes": 15,
+        "numeric_encoding": None,
+        "random_state": 0,
+        **changes,
+    }
     return cls(**{name: value for name, value in parameters.items() if name in known})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import extranets
@@ -31,6 +32,31 @@ def test_every_estimator_has_a_sample_of_the_current_version():
     }
     current = {read_info(path)["class"] for path in FILES if path.parent.name == f"v{container.VERSION}"}
     assert len(estimators) == 8 and estimators <= current
+
+
+BEFORE_STUDENT = [path for path in FILES if b"_dof" not in path.read_bytes() and path.stem.startswith("extra_nets")]
+
+
+@pytest.mark.parametrize("path", BEFORE_STUDENT, ids=lambda path: path.stem)
+def test_files_from_before_students_t_are_normal(path):
+    """What was no parameter yet is as it was then, not as the default is now."""
+    model = extranets.load(path)
+    X = np.array(read_info(path)["about"]["X"])
+    X = pd.DataFrame(X, columns=model.feature_names_in_) if hasattr(model, "feature_names_in_") else X
+    assert (model.distribution, model.degrees_of_freedom_) == ("normal", None)
+    assert model.settings_ is None and model.held_out_scores_ is None
+    assert model.predict_dist(X).dist.name == "norm"
+    encoded = model.ensemble_.members.architecture.encoding is not None
+    assert (model.numeric_encoding is not None) == encoded
+    assert model.noise_model == ("networks" if path.stem == "extra_nets_noise" else "constant")
+
+
+def test_there_are_files_from_before_students_t_and_after():
+    assert len(BEFORE_STUDENT) == 5
+    model = extranets.load(SAMPLES / f"v{container.VERSION}" / "extra_nets_student.xnet")
+    assert model.degrees_of_freedom_.shape == (2,) and (model.degrees_of_freedom_ > 2).all()
+    assert model.settings_["batch_size"] == 32 and (model.held_out_scores_["rmse"] > 0).all()
+    assert model.predict_dist(np.zeros((1, 2))).dist.name == "t"
 
 
 def test_samples_are_small():

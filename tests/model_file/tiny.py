@@ -27,6 +27,7 @@ ESTIMATORS = {
     "extra_nets_encoded": ExtraNetsRegressor(2, **SMALL, numeric_encoding="piecewise_linear", n_bins=3),
     "extra_nets_periodic": ExtraNetsRegressor(2, **SMALL, numeric_encoding="periodic", n_bins=2),
     "extra_nets_noise": ExtraNetsRegressor(2, **SMALL, noise_model="networks"),
+    "extra_nets_student": ExtraNetsRegressor(2, **SMALL, effort="low", noise_model="constant"),
     "table": TableRegressor(ExtraNetsRegressor(2, **SMALL)),
     "extra_nets_cv_plus": ExtraNetsRegressor(2, **SMALL, interval="cv+", n_folds=2),
     "bootstrap": BootstrapNetsRegressor(2, **SMALL),
@@ -39,9 +40,9 @@ ESTIMATORS = {
     "pbp": PBPRegressor(**SMALL, n_passes=5),
 }
 CONFORMAL = {"mc_dropout", "delta"}
-TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus"}
+TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus", "extra_nets_student"}
 NAMED = {"extra_nets", "pbp", "table"}
-MANY_ROWS = {"extra_nets_noise"}  # that a model of the noise needs
+MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # that a model of the noise, and of tails, needs
 
 
 def table(name, n_rows):

@@ -175,7 +175,13 @@ def test_stored_splits_are_compared(tmp_path):
 def paper_model(hidden, n_members, seed, **changes):
     settings = {"keep_prob": 0.95, "learning_rate_init": 0.01, "learning_rate_schedule": "constant", "batch_size": 32}
     settings |= {"max_iter": 3, "noise": "train", "interval": "paper", "random_state": seed, "n_jobs": 1}
-    settings |= {"alpha": 0.0, "beta_2": 0.999, "numeric_encoding": None, "noise_model": "constant", "distribution": "normal"}
+    settings |= {
+        "alpha": 0.0,
+        "beta_2": 0.999,
+        "numeric_encoding": None,
+        "noise_model": "constant",
+        "distribution": "normal",
+    }
     return extranets.ExtraNetsRegressor(n_members, hidden, **{**settings, **changes})
 
 

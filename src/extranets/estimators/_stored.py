@@ -46,6 +46,7 @@ class StoredEstimator(BaseEstimator):
     """`save`, and both directions between an estimator and the entries of a model file."""
 
     _learned_types: ClassVar[dict[str, Any]]  # all that fit sets, but fit_info_
+    _once: ClassVar[dict[str, Any]] = {}  # what estimators did before it was a parameter, where that is not its default
 
     def save(self, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to a model file, which :func:`extranets.load` reads.
@@ -90,8 +91,8 @@ class StoredEstimator(BaseEstimator):
     def _from_stored(cls, stored: dict[str, Any]) -> Self:
         check_types(stored, ENTRIES)
         parameters, known = stored["parameters"], cls._get_param_names()
-        check_types(parameters, dict.fromkeys(known, Any), optional=known)  # new ones take their defaults in old files
-        model = cls(**parameters)
+        check_types(parameters, dict.fromkeys(known, Any), optional=known)  # old files do not have new ones
+        model = cls(**{**cls._once, **parameters})
         model._check_values()
         if stored["learned"] is not None:
             model._restore(stored)

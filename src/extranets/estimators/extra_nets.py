@@ -214,6 +214,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         "interval": [StrOptions(set(constructions))],
         "warm_start": ["boolean"],
     }
+    _once: ClassVar[dict[str, Any]] = {"numeric_encoding": None, "noise_model": "constant", "distribution": "normal"}
     _learned_types: ClassVar[dict[str, Any]] = {
         **TRAINED_TYPES,
         "n_null_": int,
@@ -252,8 +253,9 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     def held_out_scores_(self) -> dict[str, Any] | None:
         if self._expected is None:
             return None
-        scale = {"coverage": 1.0, "rmse": self._y_scaling.scale, "interval_score": self._y_scaling.scale}
-        in_units = {name: values * scale[name] for name, values in self._expected.items()}
+        unit = self._y_scaling.scale
+        in_units = {name: values * unit for name, values in self._expected.items()}
+        in_units["coverage"] = np.where(unit > 0, self._expected["coverage"], 1.0)  # what is constant is always right
         return {name: float(values[0]) if self._y_is_vector else values for name, values in in_units.items()}
 
     def _check_parameters(self) -> None:
@@ -373,22 +375,25 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
         found = super()._noise_from(held, n_members, learned)
-        std = np.sqrt(self._held_out_variances(held, held.noise * found["_noise"], n_members, found["_factors"]))
         dof = None
         if self.distribution == "student":
+            # Of one construction, so that they are still right when the interval is changed after fit.
+            std = self._held_out_std("calibrated", held, n_members, found)
             errors = np.divide(held.residual, std, out=np.zeros_like(std), where=std > 0)
             dof = predictive.fit_dof(errors, held.weight)
-        return {**found, "_dof": dof, "_expected": expected_scores(held, std, dof)}
+        own = self._held_out_std(self.interval, held, n_members, found)
+        return {**found, "_dof": dof, "_expected": expected_scores(held, own, dof)}
 
-    def _held_out_variances(self, held: HeldOut, noise: Array, n_members: int, factors: Array | None) -> Array:
-        """Of the held-out rows' errors, as ``interval`` builds them, and with what their smaller ensembles add.
+    def _held_out_std(self, interval: str, held: HeldOut, n_members: int, found: dict[str, Any]) -> Array:
+        """Of the held-out rows' errors, as an interval builds it, and with what their smaller ensembles add.
 
         Shape: -> ``(n, n_outputs)``.
         """
         own = unbiased(held.spread, held.n_members)
         spread = own * (1 - 1 / n_members)  # of the final members, with divisor n_members
-        epistemic, aleatoric = self.constructions[self.interval](spread, noise, n_members, factors)
-        return epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members)
+        noise = held.noise * found["_noise"]
+        epistemic, aleatoric = self.constructions[interval](spread, noise, n_members, found["_factors"])
+        return np.sqrt(epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members))
 
     def _moments(self) -> Moments:
         moments = super()._moments()
