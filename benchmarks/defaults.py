@@ -1,11 +1,12 @@
-"""How the defaults of ExtraNetsRegressor were chosen: one setting changed at a time, on rows that no test split uses.
+"""How the defaults of ExtraNetsRegressor were chosen: settings changed one after the other, on inner splits of training rows.
 
     python -m benchmarks.defaults run          fit every variant to every inner split, and print the tables
     python -m benchmarks.defaults table FILE   the tables of records that "run" has written, of one file or more
 
 An inner split takes the training rows of one of the fixed splits of a UCI data set, and parts these again: 85 % to fit, 15 % to
-judge. Test rows are never read into a fit or a score. Simulated families, drawn anew for each split, stand beside the data sets, so
-that a setting is not chosen for nine tables alone. "run" adds a record for every fit to a file (--out) and skips what is there.
+judge. The test rows of that split are not used. (The fixed splits overlap: a training row of one is a test row of another.)
+Simulated families, drawn anew for each split, stand beside the data sets, so that a setting is not chosen for nine tables alone.
+"run" adds a record for every fit to a file (--out) and skips what is there.
 
 The tables give each variant's scores relative to the default's on the same inner splits, in per cent (of a log-likelihood: the
 difference, times 100). Negative is better, but for the log-likelihood.
@@ -34,10 +35,11 @@ from benchmarks.contest.summary import LARGER_IS_BETTER, Results
 from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor
 from extranets.data import linear_process, nonlinear_process, simulated_rents
+from extranets.estimators.extra_nets import PRESETS
 
 DEFAULT = "default"
 
-# Every variant changes what its name says, and leaves all else as it is.
+# A variant changes what its name says. What is "auto" follows; a rate that belongs to a width is named with it.
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "no encoding": {"numeric_encoding": None},
@@ -45,8 +47,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "periodic": {"numeric_encoding": "periodic"},
     "8 bins": {"n_bins": 8},
     "32 bins": {"n_bins": 32},
-    "one layer": {"hidden_layer_sizes": (100,), "learning_rate_init": 0.005},
-    "three layers": {"hidden_layer_sizes": (50, 50, 50)},
+    "one layer of 100, rate 0.005": {"hidden_layer_sizes": (100,), "learning_rate_init": 0.005},
+    "three layers of 50": {"hidden_layer_sizes": (50, 50, 50)},
     "keep 0.8": {"keep_prob": 0.8},
     "keep 1": {"keep_prob": 1.0},
     "no decay": {"alpha": 0.0},
@@ -64,8 +66,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "10 folds": {"n_folds": 10},
     "hold-out": {"noise": "holdout"},
     "likelihood loss": {"loss": "gaussian_nll"},
-    "fast": {"effort": "low", "n_estimators": 8},
-    "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
+    **{f"preset {name}": PRESETS[name] for name in ("fast", "accurate", "paper")},
 }
 SCORES = {
     "rmse": "RMSE",
@@ -74,7 +75,7 @@ SCORES = {
     "log_likelihood": "Log-likelihood",
 }
 
-# -- rows that no test split uses --------------------------------------------------------------------------------------
+# -- inner splits --------------------------------------------------------------------------------------
 
 JUDGED = 0.15  # share of the rows that are kept from the fit
 N_SIMULATED = 1500

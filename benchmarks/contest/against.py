@@ -12,6 +12,7 @@ from extranets.studies.tables import Figure
 Rows = list[dict[str, Any]]
 
 RIVALS = ("MC dropout, tuned", "Deep ensemble", "Paper, T = 70", "Best")
+# Of the columns that are known here; not all authors print likelihoods.
 BEST_LIKELIHOOD = {
     dataset: max((column[dataset] for column in LOG_LIKELIHOOD.values()), key=float) for dataset in RMSE["VI"]
 }

@@ -8,7 +8,14 @@ from sklearn.base import clone
 import extranets
 
 # Trials of encodings, which have tests of their own, would be most of the time.
-SMALL = {"n_estimators": 8, "max_iter": 30, "n_passes": 20, "numeric_encoding": None, "random_state": 0}
+SMALL = {
+    "n_estimators": 8,
+    "max_iter": 30,
+    "n_passes": 20,
+    "effort": "low",
+    "numeric_encoding": None,
+    "random_state": 0,
+}
 
 
 def small(name):

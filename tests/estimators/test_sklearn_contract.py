@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import extranets
 from extranets import ExtraNetsRegressor, PBPRegressor
 
-SMALL = ExtraNetsRegressor(n_estimators=5, max_iter=30, numeric_encoding=None, random_state=0)
+SMALL = ExtraNetsRegressor(n_estimators=5, max_iter=30, effort="low", numeric_encoding=None, random_state=0)
 QUICK = {"n_estimators": 8, "max_iter": 30, "n_passes": 20, "numeric_encoding": None, "random_state": 0}
 
 

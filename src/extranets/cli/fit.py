@@ -55,7 +55,8 @@ def fit(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Search for settings of extra-nets for so long, the fit included; what --set and --preset give stays.",
+            help="Search for settings of extra-nets for so long, the fit included (the cross-validation after it is not; --folds 0 "
+            "leaves that out). What --set and --preset give stays.",
         ),
     ] = None,
     id: Id = None,

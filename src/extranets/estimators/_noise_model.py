@@ -22,13 +22,13 @@ from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.onnx_graph import Value
 from extranets.uncertainty.components import Array, HeldOut
 
+WIDE_RANGE = 10.0  # standard deviations of the logarithms, where a file knows no better
 FEWEST_ROWS = 100  # held-out rows that say something about where errors are large
 N_NETWORKS, N_FOLDS = 20, 5
 HIDDEN, KEEP_PROB, N_BINS = (50,), 0.8, 8
 BATCH, STEPS, EPOCHS = 32, 1500, (3, 40)  # fewest and most epochs; between them, so many mini-batches
 OFFSET = 0.01  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
 TINY = float(np.finfo(np.float64).tiny)  # a constant output has no errors
-MOST_LOG = 50.0  # of a variance beside the average one: far outside of the training rows the networks go on straight
 
 
 @storable("NoiseModel")
@@ -36,12 +36,17 @@ MOST_LOG = 50.0  # of a variance beside the average one: far outside of the trai
 class NoiseModel:
     """log(variance) = intercept + slope * (mean prediction of the networks). Everything is standardised.
 
-    Shapes: intercept, slope ``(n_outputs,)``.
+    Outside of the training rows the networks go on straight, and their exponential would soon be next to nothing or beyond
+    measure. So predictions stay between those for training rows that the networks had not seen.
+
+    Shapes: intercept, slope, lowest, highest ``(n_outputs,)``; the last two are None in files of early versions.
     """
 
     ensemble: Ensemble
     intercept: Array
     slope: Array
+    lowest: Array | None = None
+    highest: Array | None = None
 
     @classmethod
     def fit(cls, held: HeldOut, X: npt.NDArray[np.float32], seed: int, n_threads: int) -> tuple[NoiseModel, Array]:
@@ -60,17 +65,23 @@ class NoiseModel:
         slope = _slope(unseen, y, held.weight) * scale
         shape = np.exp(slope * unseen)
         intercept = np.log(np.maximum(_average(squares / shape, held.weight), TINY))
-        return cls(final, intercept, slope), np.exp(intercept) * shape
+        return cls(final, intercept, slope, unseen.min(axis=0), unseen.max(axis=0)), np.exp(intercept) * shape
 
     def __call__(self, X: npt.NDArray[np.float32], n_threads: int) -> Array:
         """Variance of the noise. Shape: ``(n, k)`` -> ``(n, n_outputs)``."""
-        log = self.slope * engine.Moments(self.ensemble, n_threads=n_threads)(X)[0]
-        return np.exp(self.intercept + np.clip(log, -MOST_LOG, MOST_LOG))
+        found = engine.Moments(self.ensemble, n_threads=n_threads)(X)[0]
+        return np.exp(self.intercept + self.slope * np.clip(found, *self._range))
 
     def graph(self, x: Value) -> Value:
         """The same as a part of a graph."""
-        log = network_moments(x, self.ensemble)[0] * self.slope
-        return (log.apply("Clip", -MOST_LOG, MOST_LOG) + self.intercept).apply("Exp")
+        low, high = self._range
+        found = network_moments(x, self.ensemble)[0].apply("Max", low).apply("Min", high)
+        return (found * self.slope + self.intercept).apply("Exp")
+
+    @property
+    def _range(self) -> tuple[Array, Array]:
+        wide = np.full_like(self.slope, WIDE_RANGE)
+        return (-wide, wide) if self.lowest is None or self.highest is None else (self.lowest, self.highest)
 
     def _check_stored(self) -> None:
         architecture = self.ensemble.members.architecture
@@ -79,6 +90,10 @@ class NoiseModel:
             values = getattr(self, name)
             require(values.shape == (architecture.n_outputs,), f"{name} does not fit the networks")
             require((np.abs(values) < 1e3).all(), f"{name} is too large or not finite")
+        for values in self._range:
+            require(values.shape == (architecture.n_outputs,), "a range does not fit the networks")
+            require((np.abs(values) < 1e3).all(), "a range is too large or not finite")
+        require((self._range[0] <= self._range[1]).all(), "a range is empty")
 
 
 @dataclass(frozen=True)
