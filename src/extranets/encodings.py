@@ -114,6 +114,11 @@ def _is_numeric(distinct: Floats) -> bool:
     return len(distinct) >= FEWEST_VALUES
 
 
+def has_numeric_columns(X: Floats) -> bool:
+    """Whether there is anything to encode. Shape: X ``(n, k)``."""
+    return any(_is_numeric(_distinct(np.sort(X[:, column]))) for column in range(X.shape[1]))
+
+
 def learn_piecewise_linear(X: Floats, n_bins: int) -> PiecewiseLinear:
     """Quantiles of every numeric column as edges, the smallest and the largest value among them.
 

@@ -277,3 +277,8 @@ def test_unknown_presets_are_refused_by_name():
         ExtraNetsRegressor.from_preset("best")
     with pytest.raises(TypeError, match="n_trees"):
         ExtraNetsRegressor.from_preset("fast", n_trees=3)
+
+
+def test_epochs_follow_a_batch_that_is_given():
+    assert settings(600, "medium", 64)["max_iter"] == 3000 // 10
+    assert settings(600, "medium", 16) == settings(600, "medium")

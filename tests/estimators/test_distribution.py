@@ -70,12 +70,37 @@ def test_normal_where_that_is_asked_for(table):
     np.testing.assert_array_equal(normal.predict(X, return_std=True), student.predict(X, return_std=True))
 
 
-def test_normal_where_too_few_rows_are_held_out(table):
+@pytest.mark.parametrize("loss", ["squared_error", "gaussian_nll"])
+def test_few_rows_held_out_allow_for_the_noise_itself(table, loss):
+    """As with a sample of so many rows from a Normal distribution: t quantiles of the standard deviation that was fitted."""
     X, y = table[:2]
-    assert quick().fit(X[:FEWEST_ROWS], y[:FEWEST_ROWS]).degrees_of_freedom_ is not None
-    assert quick().fit(X[: FEWEST_ROWS - 1], y[: FEWEST_ROWS - 1]).degrees_of_freedom_ is None
-    assert quick(noise="holdout").fit(X, y).degrees_of_freedom_ is None  # 80 rows
-    assert quick(noise="holdout", holdout_fraction=0.3).fit(X, y).degrees_of_freedom_ is not None
+    n = FEWEST_ROWS - 1
+    few, plain = (quick(distribution=d, loss=loss, noise_model="auto").fit(X[:n], y[:n]) for d in ("student", "normal"))
+    assert few.degrees_of_freedom_ == n - 2
+    ratio = np.diff(few.predict_interval(X, 0.9)) / np.diff(plain.predict_interval(X, 0.9))
+    np.testing.assert_allclose(ratio, stats.t(n - 2).ppf(0.95) / stats.norm.ppf(0.95))
+    assert quick(noise="holdout").fit(X, y).degrees_of_freedom_ == 78  # 80 rows
+    assert quick().fit(X[:4], y[:4]).degrees_of_freedom_ == 3
+
+
+def test_few_rows_do_not_trust_the_spread(table):
+    """Six errors can be in line with the spread by chance; half of the variance stays constant."""
+    X, y = table[:2]
+    for start in range(0, 60, 6):
+        model = quick(distribution="normal", noise_model="auto").fit(X[start : start + 6], y[start : start + 6])
+        assert model.calibration_[1] * model.noise_variance_ > 0.2 * model.held_out_scores_["rmse"] ** 2
+
+
+def test_the_distribution_may_be_set_after_fit(table):
+    X, y = table[:2]
+    model = quick().fit(X, y)
+    wide = model.predict_interval(X, 0.99)
+    model.set_params(distribution="normal")
+    assert model.degrees_of_freedom_ is None
+    np.testing.assert_allclose(
+        model.predict_interval(X, 0.99), quick(distribution="normal").fit(X, y).predict_interval(X, 0.99)
+    )
+    np.testing.assert_array_equal(model.set_params(distribution="student").predict_interval(X, 0.99), wide)
 
 
 def test_normal_without_rows_held_out(table):
@@ -118,7 +143,7 @@ def test_estimate_noise_fits_tails_anew(model, table):
     assert again.degrees_of_freedom_ > 20 > before
     assert again.held_out_scores_["rmse"] == pytest.approx(1.0, abs=0.02)
     few = pickle.loads(pickle.dumps(model)).estimate_noise(table[2][:50], table[3][:50])
-    assert few.degrees_of_freedom_ is None
+    assert few.degrees_of_freedom_ == 48
 
 
 def covered(model, X, y, levels):

@@ -553,7 +553,7 @@ def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch, step):
 
 
 @pytest.mark.parametrize(
-    ("noise", "interval", "name"), [("cv", "calibrated", "network 0 of trial half 0"), ("train", "paper", "network 0")]
+    ("noise", "interval", "name"), [("cv", "calibrated", "network 0"), ("train", "paper", "network 0")]
 )
 def test_divergence_names_the_network(table, noise, interval, name):
     model = quick(learning_rate_init=1e35, max_restarts=0, noise=noise, interval=interval)

@@ -109,7 +109,7 @@ def test_there_is_no_single_noise_variance():
 @pytest.mark.parametrize(("n", "changes"), [(99, {}), (150, {"noise": "holdout"})])
 def test_too_few_rows_are_refused(n, changes):
     X, y, _ = rows(n, 0)
-    with pytest.raises(ValueError, match="needs at least 100 held-out rows, and there are"):
+    with pytest.raises(ValueError, match=r"needs at least 100 held-out rows, and of .* rows fewer"):
         quick(**changes).fit(X, y)
 
 
@@ -155,3 +155,15 @@ def test_the_graph_has_it(fitted, tmp_path):
     fitted.to_onnx(tmp_path / "m.onnx")
     sd = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["sd"], {"X": X})[0]
     np.testing.assert_allclose(sd, fitted.predict(X, return_std=True)[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("far", [-100.0, 100.0])
+def test_far_from_the_training_rows_noise_stays_in_their_range(far):
+    """The logarithm is a straight line out there: its exponential must not vanish or explode."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (300, 2))
+    y = X[:, 1] + random.standard_normal(300) * np.exp(-1.5 * X[:, 0])
+    model = quick(interval="total").fit(X, y)
+    noise = model.predict_components(X).aleatoric
+    there = model.predict_components([[far, 0.0]]).aleatoric
+    assert 0.3 * noise.min() <= there[0] <= 3 * noise.max()

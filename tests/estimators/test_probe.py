@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from extranets import ExtraNetsRegressor
+from extranets.engine import TrainingDiverged
 from extranets.estimators import _probe, extra_nets
 from extranets.estimators._held_out import Sample
 from extranets.estimators._probe import FEWEST_ROWS, MEMBERS, STEEPEST, Probe, as_if_trained_on_all, halves
@@ -84,7 +85,7 @@ def test_the_choice_depends_on_neither_size_nor_threads():
 
 def test_the_error_that_decides_is_of_one_size(monkeypatch):
     """That of the trials' own ensembles, whatever n_estimators is: a warm start may raise it."""
-    X, y = rotated(80, seed=4)
+    X, y = rotated(120, seed=4)
     sizes = []
     measure = extra_nets.held_out_variance
 
@@ -219,3 +220,46 @@ def test_the_default_covers_without_noise(monkeypatch):
     assert abs(np.mean(values) - 0.9) < 3 * error
     without_curve(monkeypatch)
     assert np.mean(list(found())) > 0.9 + 3 * error
+
+
+def test_held_out_rows_have_no_say(monkeypatch):
+    """Those that noise="holdout" keeps from the networks: 60 of 200."""
+    X, y = bending(200)
+    seen = []
+    measure = _probe.halves
+    monkeypatch.setattr(_probe, "halves", lambda sample, seed: (seen.append(len(sample.y)), measure(sample, seed))[1])
+    quick(noise="holdout", holdout_fraction=0.3).fit(X, y)
+    assert seen == [140]
+
+
+def test_few_held_out_errors_are_not_lowered(monkeypatch):
+    monkeypatch.setattr(_probe, "as_if_trained_on_all", lambda held, shrinkage: pytest.fail("lowered"))
+    X, y = bending(99)
+    quick().fit(X, y)
+
+
+def test_linear_models_and_tables_without_numbers_are_not_tried_on():
+    X, y = bending(200)
+    assert quick(hidden_layer_sizes=()).fit(X, y).settings_["numeric_encoding"] is None
+    assert quick().fit((X > 0).astype(float), y).settings_["numeric_encoding"] is None
+
+
+def test_an_encoding_that_diverges_is_not_chosen(monkeypatch):
+    X, y = bending(200)
+    train = ExtraNetsRegressor._held_out_errors
+
+    def diverging(self, recipe, sample, plan):
+        if recipe.architecture.encoding is not None:
+            raise TrainingDiverged("piecewise linear", [0])
+        return train(self, recipe, sample, plan)
+
+    monkeypatch.setattr(ExtraNetsRegressor, "_held_out_errors", diverging)
+    assert quick().fit(X, y).settings_["numeric_encoding"] is None
+
+
+def test_trials_are_named_in_the_progress_line(capsys):
+    X, y = bending(100)
+    quick(verbose=1).fit(X, y)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "networks" in line]
+    assert [line.split(":")[0] for line in lines[:2]] == ["Trial, piecewise_linear", "Trial, no encoding"]
+    assert lines[-1].startswith("Training")

@@ -53,14 +53,14 @@ LEVELS: dict[str, Level] = {
 }
 
 
-def settings(n_rows: int, effort: Effort) -> dict[str, Any]:
-    """Values, by parameter, of all that may be ``"auto"``."""
+def settings(n_rows: int, effort: Effort, given_batch: int | None = None) -> dict[str, Any]:
+    """Values, by parameter, of all that may be ``"auto"``; epochs follow the size of mini-batches, where that is given."""
     level = LEVELS[effort]
     chosen = level.small if n_rows < SMALL_TABLE else level.other
     batch = chosen.batch * (LARGER_BATCH if n_rows >= LARGE_TABLE else 1)
     fewest, most = chosen.epochs
     if n_rows < SMALL_TABLE:
-        epochs = np.clip(level.steps // -(-n_rows // batch), fewest, most)
+        epochs = np.clip(level.steps // -(-n_rows // (given_batch or batch)), fewest, most)
     else:  # from most to fewest, evenly in the logarithm of the rows
         share = np.log(n_rows / SMALL_TABLE) / np.log(HUGE_TABLE / SMALL_TABLE)
         epochs = round(most * (fewest / most) ** min(share, 1.0))

@@ -177,7 +177,7 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
         return self.predict_components(X).total
 
     def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
-        """Central prediction intervals: Normal, or conformal after :meth:`conformalize`.
+        """Central prediction intervals: quantiles of :meth:`predict_dist`, or conformal after :meth:`conformalize`.
 
         Parameters
         ----------

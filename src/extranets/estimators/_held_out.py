@@ -36,6 +36,9 @@ class Sample:
         """What the engine takes: None where all rows count alike."""
         return None if (self.weight == 1).all() else self.weight
 
+    def part(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Sample:
+        return Sample(self.X[rows], self.y[rows], self.weight[rows])
+
     def with_unused(self, values: Array) -> Array:
         """One row for every row of the table, NaN for those that are not in the sample. Shape: ``(n, k)``."""
         if self.used is None:
@@ -69,7 +72,6 @@ class Plan:
     fold_of_row: npt.NDArray[np.intp]
     n_folds: int
     members_per_fold: int  # of its own; 0: the final members leave fold 0 out
-    fold_name: str = "fold"  # for messages
 
     @property
     def keeps_rows_from_final(self) -> bool:
@@ -136,10 +138,10 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> Plan:
     return Plan(fold_of_row, 1, 0)
 
 
-def member_name(member: int, plan: Plan | None) -> str:
+def member_name(member: int) -> str:
     """How a member is called in messages."""
     fold, number = member >> FOLD_BITS, member % (1 << FOLD_BITS)
-    return f"network {number}" + (f" of {plan.fold_name} {fold - 1}" if plan is not None and fold else "")
+    return f"network {number}" + (f" of fold {fold - 1}" if fold else "")
 
 
 def errors_on(moments: Moments, sample: Sample, rows: npt.NDArray[np.intp]) -> HeldOut:

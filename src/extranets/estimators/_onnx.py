@@ -34,7 +34,10 @@ MOST_RESIDUALS = 10_000  # that every row is compared with: 80 MB for a thousand
 class OnnxEstimator(ABC):
     """`to_onnx`, and what an estimator of its own kind has to say about it."""
 
-    _dof: Array | None
+    @property
+    @abstractmethod
+    def degrees_of_freedom_(self) -> float | Array | None:
+        """Of Student's t as predictive distribution; None: it is Normal."""
 
     def to_onnx(self, path: str | os.PathLike[str], *, coverage: float | Sequence[float] = 0.9) -> None:
         """Write mean, standard deviation and interval as one ONNX graph, for use without this package or Python.
@@ -79,7 +82,7 @@ class OnnxEstimator(ABC):
     def _graph_bounds(self, x: Value, mean: Value, std: Value, levels: Array) -> Bounds:
         """The same for ``_bounds``; mean and std are in the target's units. Shape: x as above."""
         tails = (1 - levels) / 2
-        below, above = (multiples(at, self._dof).reshape(-1, len(levels)).T for at in (tails, 1 - tails))
+        below, above = (multiples(at, self.degrees_of_freedom_).reshape(-1, len(levels)).T for at in (tails, 1 - tails))
         return [(mean + std * low, mean + std * high) for low, high in zip(below, above, strict=True)]
 
 

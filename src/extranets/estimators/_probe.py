@@ -44,8 +44,7 @@ class Probe:
 def halves(sample: Sample, seed: int) -> tuple[Sample, Plan]:
     """Some of the rows, and a plan in which networks leave one half of them out."""
     rows: npt.NDArray[np.intp] = generator(seed, Purpose.ROWS, part=2).permutation(len(sample.y))[:MOST_ROWS]
-    plan = Plan(np.arange(len(rows)) % 2, 2, MEMBERS, fold_name="trial half")
-    return Sample(sample.X[rows], sample.y[rows], sample.weight[rows]), plan
+    return sample.part(rows), Plan(np.arange(len(rows)) % 2, 2, MEMBERS)
 
 
 def as_if_trained_on_all(held: HeldOut, shrinkage: Array) -> HeldOut:

@@ -57,6 +57,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
     holdout_fraction = 0.2
     warm_start = False
     honest_noise = "cv"  # what to use where noise="train" says little
+    _task = ""  # what networks are trained for, if not for the fit itself; for the progress line
 
     @property
     def ensemble_(self) -> Ensemble:
@@ -122,7 +123,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
             members += self._draw(recipe.architecture, recipe.seed, plan.extra_ids())
         counts, count_rows = self._counts(members, plan, len(sample.y), recipe.seed)
         try:
-            with progress_line(f"Training {len(members)} networks", self.verbose) as progress:
+            with progress_line(f"{self._task}training {len(members)} networks".capitalize(), self.verbose) as progress:
                 return engine.train(
                     members,
                     sample.X,
@@ -139,7 +140,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         except engine.TrainingDiverged as error:
             raise engine.TrainingDiverged(
                 f"The loss of {len(error.members)} of {len(members)} networks was not finite in any of their starts (first: "
-                f"{member_name(error.members[0], plan)}). Lower learning_rate_init, or set max_grad_norm=1.0{self._and_lower()}.",
+                f"{member_name(error.members[0])}). Lower learning_rate_init, or set max_grad_norm=1.0{self._and_lower()}.",
                 error.members,
             ) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
@@ -11,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from extranets import engine
+from extranets.encodings import has_numeric_columns
 from extranets.estimators import _probe as probing
 from extranets.estimators._automatic import LEVELS, Effort, settings
 from extranets.estimators._conformal import warn_if_infinite
@@ -117,7 +120,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         position, from 0 to 1, within each of ``n_bins`` bins between quantiles of the training rows, so that the first layer can
         bend at every edge; beyond the smallest and the largest training value only the column itself still counts.
         ``"periodic"``: sines and cosines of ``n_bins // 2`` frequencies. ``"auto"``: what has the smaller error when networks
-        that are trained on one half of the rows (of at most 5,000) predict the other half.
+        that are trained on one half of the rows (of at most 5,000) predict the other half; None for fewer than 40 rows and for
+        networks without hidden layers.
     {n_bins}
     alpha : float or "auto", default="auto"
         Decoupled weight decay. ``"auto"``: 0.05 for less than 2,000 rows, else 0.01.
@@ -135,7 +139,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         are then those of ``"calibrated"``.
     distribution : {"student", "normal"}, default="student"
         Shape of the predictive distribution. ``"student"``: Student's t, whose degrees of freedom are fitted to errors on
-        held-out rows, at least 100 of them; below, and without any, it is Normal.
+        held-out rows. Below 100 of them it allows for the uncertainty of the noise instead, as for a sample of so many
+        rows from a Normal distribution; without any it is Normal.
     {warm_start}
     {common}
 
@@ -147,7 +152,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         What parameters that may be ``"auto"`` were in the fit.
     held_out_scores_ : dict or None
         What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on held-out
-        rows; None where no rows were held out. For ``interval="cv+"`` they are those of ``"calibrated"``.
+        rows; None where no rows were held out. The interval is that of the fit, and its two or three factors come from the same
+        rows, so of few rows the coverage says little. For ``interval="cv+"`` they are those of ``"calibrated"``.
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where the networks predict it.
     degrees_of_freedom_ : float or array of shape (n_outputs,), or None
@@ -162,8 +168,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     -----
     Networks that leave rows out see fewer of them than the final ones, so their errors are too large. With ``noise="cv"`` the
     errors are therefore lowered by what a learning curve predicts: a power of the rows, through the errors of the folds'
-    networks and those of networks that saw half of the rows (of at most 5,000). Where errors do not fall with more rows,
-    nothing is lowered. ``interval="cv+"`` does without.
+    networks and those of networks that saw half of the rows (of at most 5,000). They are never raised, and not lowered where
+    fewer than 100 rows are held out. ``interval="cv+"`` does without.
 
     Examples
     --------
@@ -203,7 +209,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
-        **{name: [StrOptions({"auto"}), *TRAINING_CONSTRAINTS[name]] for name in AUTOMATIC},
+        **{name: [StrOptions({"auto"}), *TRAINING_CONSTRAINTS[name]] for name in AUTOMATIC if name != "max_iter"},
         "keep_prob": [Interval(Real, 0, 1, closed="right")],
         "effort": [StrOptions(set(LEVELS))],
         "loss": [LOSS],
@@ -250,6 +256,10 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         return cls(**{**PRESETS[preset], **parameters})
 
     @property
+    def degrees_of_freedom_(self) -> float | Array | None:
+        return None if self.distribution == "normal" else super().degrees_of_freedom_  # it may be set after fit
+
+    @property
     def held_out_scores_(self) -> dict[str, Any] | None:
         if self._expected is None:
             return None
@@ -272,10 +282,19 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if not isinstance(self.hidden_layer_sizes, str):
             super()._check_hidden()
 
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("tuning_", None)  # what a search found is about the fit that it ended with
+
     # -- settings that follow the table --------------------------------------------------------------------------------
 
     def _learn(self, sample: Sample) -> dict[str, Any]:
         seed, n_rows = self._seed(), len(sample.y)
+        if self.noise_model == "networks" and not self._can_model_noise(n_rows):
+            raise ValueError(
+                f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and of {n_rows} rows fewer are held out; "
+                "use 'auto' or 'constant'."
+            )
         probe = self._probe(sample, seed)
         resolved = self._resolved(n_rows, probe)
         learned = resolved._learn_with(resolved._options(n_rows), sample, seed)
@@ -283,7 +302,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _resolved(self, n_rows: int, probe: Probe | None) -> ExtraNetsRegressor:
         """A copy in which nothing is ``"auto"``, for the length of a fit."""
-        found = settings(n_rows, self.effort) | {
+        given = None if isinstance(self.batch_size, str) else self.batch_size
+        found = settings(n_rows, self.effort, given) | {
             "numeric_encoding": probe.encoding if probe else None,
             "noise_model": "networks" if self._can_model_noise(n_rows) else "constant",
         }
@@ -301,25 +321,42 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     def _probe(self, sample: Sample, seed: int) -> Probe | None:
         """Try encodings on halves of the rows; None where nothing is to be learned from that."""
         plan = self._plan(len(sample.y), seed)
+        encodings = self._encodings(sample)
         has_curve = plan is not None and not plan.keeps_rows_from_final
-        if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or self.numeric_encoding == "auto"):
+        if plan is not None and plan.keeps_rows_from_final:
+            sample = sample.part(plan.fold_of_row < 0)  # held-out rows have no say
+        if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or len(encodings) > 1):
             return None
         some, halves = probing.halves(sample, seed)
-        encodings = CANDIDATES[self.effort] if self.numeric_encoding == "auto" else [self.numeric_encoding]
-        trials: list[tuple[float, Probe]] = []
-        for encoding in encodings:
-            trial = self._resolved(len(some.y), Probe(encoding, 0, np.empty(0)))
-            recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
-            held = trial._held_out_errors(recipe, some, halves)
-            probe = Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators))
-            # The choice must not depend on n_estimators, which a warm start may raise.
-            trials.append((float(held_out_variance(held, probing.MEMBERS).sum()), probe))
+        trials = [trial for encoding in encodings if (trial := self._trial(encoding, some, halves, seed)) is not None]
+        if not trials:
+            return None  # all diverge, and so will the fit, with a message of its own
         return min(trials, key=lambda found: found[0])[1]
+
+    def _encodings(self, sample: Sample) -> Sequence[str | None]:
+        """That come into question."""
+        if self.numeric_encoding != "auto":
+            return [self.numeric_encoding]
+        has_layers = isinstance(self.hidden_layer_sizes, str) or len(self._hidden()) > 0  # without, models are linear
+        return CANDIDATES[self.effort] if has_layers and has_numeric_columns(sample.X) else [None]
+
+    def _trial(self, encoding: str | None, some: Sample, halves: Plan, seed: int) -> tuple[float, Probe] | None:
+        """The error of an encoding, and what is kept of the trial; None if its networks diverge."""
+        trial = self._resolved(len(some.y), Probe(encoding, 0, np.empty(0)))
+        trial._task = f"Trial, {encoding or 'no encoding'}: "
+        recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
+        try:
+            held = trial._held_out_errors(recipe, some, halves)
+        except engine.TrainingDiverged:
+            return None
+        probe = Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators))
+        # The choice must not depend on n_estimators, which a warm start may raise.
+        return float(held_out_variance(held, probing.MEMBERS).sum()), probe
 
     def _held_out(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan) -> HeldOut:
         held = super()._held_out(fitted, extra, sample, plan)
-        if self._probed is None or plan.keeps_rows_from_final:
-            return held
+        if self._probed is None or plan.keeps_rows_from_final or len(held.weight) < FEWEST_ROWS:
+            return held  # few errors would lower themselves by chance
         n_rows = len(sample.y)
         n_seen = n_rows - len(plan.held_rows()) // plan.n_folds
         error = held_out_variance(held, len(fitted.ensemble))
@@ -361,13 +398,10 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
                 **super()._noise_of(fitted, extra, sample, plan),
                 "_noise_model": None,
             }
-        rows = plan.held_rows()
-        if len(rows) < FEWEST_ROWS:
-            raise ValueError(
-                f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and there are {len(rows)}; use 'constant'."
-            )
         held = self._held_out(fitted, extra, sample, plan)
-        model, variance = NoiseModel.fit(held, sample.X[rows], fitted.recipe.seed, thread_count(self.n_jobs))
+        model, variance = NoiseModel.fit(
+            held, sample.X[plan.held_rows()], fitted.recipe.seed, thread_count(self.n_jobs)
+        )
         return {
             **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
             "_noise_model": model,
@@ -376,7 +410,10 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
         found = super()._noise_from(held, n_members, learned)
         dof = None
-        if self.distribution == "student":
+        if self.distribution == "student" and len(held.weight) < predictive.FEWEST_ROWS:
+            dof = np.full(held.residual.shape[1], predictive.small_sample_dof(len(held.weight)))
+            _raise_variances(found, dof / (dof - 2), learned)
+        elif self.distribution == "student":
             # Of one construction, so that they are still right when the interval is changed after fit.
             std = self._held_out_std("calibrated", held, n_members, found)
             errors = np.divide(held.residual, std, out=np.zeros_like(std), where=std > 0)
@@ -459,6 +496,15 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if self._cv_plus is None:
             raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
         return self._cv_plus
+
+
+def _raise_variances(found: dict[str, Any], factor: Array, learned: bool) -> None:
+    """In place. Constant noise is a factor of b's term already."""
+    if learned:
+        found["_factors"] *= factor
+    else:
+        found["_noise"] = found["_noise"] * factor
+        found["_factors"][0] *= factor
 
 
 def expected_scores(held: HeldOut, std: Array, dof: Array | None) -> dict[str, Array]:

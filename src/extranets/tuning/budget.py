@@ -166,6 +166,8 @@ class Tuning:
             if self._final_seconds(candidate) <= self._longest_final()
         )
         rivals = list(islice(affordable, MOST_RIVALS))
+        if not rivals:
+            warn_user("No settings are left to search for. The default is returned.")
         search = Search(rivals, trials, lambda candidate: work(candidate, self.default))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a candidate has to say is no news about the model that is returned

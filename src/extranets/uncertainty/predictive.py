@@ -21,6 +21,7 @@ Dof = float | Array | None  # one number, or one for each output
 
 FEWEST_ROWS = 100  # held-out errors that say something about tails
 FEWEST_DOF, MOST_DOF = 2.5, 200.0  # the variance is finite above 2; at 200 the shape is Normal for all purposes
+FEWEST_SMALL_DOF = 3.0
 MOST_ROWS = 100_000  # that degrees of freedom are fitted to: one number needs no more
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy takes a scale of zero for a mistake and answers NaN
 
@@ -73,6 +74,11 @@ def fit_dof(errors: Array, weight: Array) -> Array | None:
         return None
     some = slice(None, None, -(-len(errors) // MOST_ROWS))
     return np.array([_fit_one(column, weight[some]) for column in (errors[some] ** 2).T])
+
+
+def small_sample_dof(n_rows: int) -> float:
+    """Of the predictive distribution when the variance itself comes from so few errors; two numbers were fitted to them."""
+    return float(max(n_rows - 2, FEWEST_SMALL_DOF))
 
 
 def _fit_one(squares: Array, weight: Array) -> float:

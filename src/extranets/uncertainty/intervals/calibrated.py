@@ -11,6 +11,7 @@ import numpy as np
 
 from extranets.uncertainty.components import Array, HeldOut, unbiased
 
+FEW_ROWS, LEAST_NOISE = 100, 0.5  # of fewer errors at least this share counts as noise: spread fits a handful by chance
 MOST_ROWS = 100_000  # that the factors are fitted to: two numbers need no more
 
 
@@ -58,8 +59,9 @@ def _fit_one(squares: Array, spread: Array, noise: Array, weight: Array) -> tupl
         slope = w * (1 / variance - r / variance**2)
         return float(np.sum(w * (np.log(variance) + r / variance))), np.array([slope @ s, slope @ e])
 
+    least = LEAST_NOISE if len(squares) < FEW_ROWS else 1e-6
     starts = [(0.5, 0.5), (0.0, 1.0), (0.9, 0.1)]
-    fits = [minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None), (1e-6, None)]) for start in starts]
+    fits = [minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None), (least, None)]) for start in starts]
     a, b = min(fits, key=lambda fit: float(fit.fun)).x
     return (
         float(a * level / mean_spread) if mean_spread > 0 else 0.0,
