@@ -328,10 +328,18 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or len(encodings) > 1):
             return None
         some, halves = probing.halves(sample, seed)
-        trials = [trial for encoding in encodings if (trial := self._trial(encoding, some, halves, seed)) is not None]
-        if not trials:
-            return None  # all diverge, and so will the fit, with a message of its own
-        return min(trials, key=lambda found: found[0])[1]
+        if len(encodings) > 1:
+            # Long training overfits the few rows of a trial, and would say more about that than about encodings.
+            judge = self if self.effort != "high" else copy(self).set_params(effort="medium")
+            trials = [found for each in encodings if (found := judge._trial(each, some, halves, seed)) is not None]
+            if not trials:
+                return None  # all diverge, and so will the fit, with a message of its own
+            best = min(trials, key=lambda found: found[0])[1]
+            if judge is self or not has_curve:
+                return best
+            encodings = [best.encoding]
+        own = self._trial(encodings[0], some, halves, seed)
+        return None if own is None else own[1]
 
     def _encodings(self, sample: Sample) -> Sequence[str | None]:
         """That come into question."""
