@@ -9,7 +9,7 @@ from extranets import ExtraNetsRegressor
 from extranets.engine import TrainingDiverged
 from extranets.estimators import _probe, extra_nets
 from extranets.estimators._held_out import Sample
-from extranets.estimators._probe import FEWEST_ROWS, MEMBERS, STEEPEST, Probe, as_if_trained_on_all, halves
+from extranets.estimators._probe import DAMPING, FEWEST_ROWS, MEMBERS, STEEPEST, Probe, as_if_trained_on_all, halves
 from extranets.uncertainty.components import HeldOut
 
 
@@ -144,19 +144,26 @@ def test_halves_are_of_rows_at_random(monkeypatch):
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.7])
-def test_errors_that_follow_a_power_are_told_exactly(exponent):
+def test_errors_that_follow_a_power_are_lowered_by_a_damped_one(exponent):
     def error(n):
         return np.array([3.0, 0.01]) * n**-exponent
 
     found = Probe(None, 150, error(150)).shrinkage(error(240), 240, 300)
-    np.testing.assert_allclose(found, error(300) / error(240), rtol=1e-12)
+    np.testing.assert_allclose(found, (error(300) / error(240)) ** DAMPING, rtol=1e-12)
+
+
+def test_errors_above_a_floor_of_noise_are_not_lowered_too_far():
+    """Half noise, half what falls as 1 / n: a power through two points would go below the truth, 0.75 / 0.8125."""
+    error = lambda n: np.array([0.5 + 50 / n])  # noqa: E731
+    found = Probe(None, 100, error(100)).shrinkage(error(160), 160, 200)
+    assert abs(found[0] - error(200)[0] / error(160)[0]) < 0.015
 
 
 def test_every_output_has_its_own_curve():
     """One falls with the rows, one rises, one is constant and has no errors, one falls faster than is believed."""
     probe = Probe(None, 100, np.array([2.0, 1.0, 0.0, 1.0]))
     found = probe.shrinkage(np.array([1.0, 2.0, 0.0, 1e-6]), 200, 400)
-    np.testing.assert_allclose(found, [0.5, 1.0, 1.0, 0.5**STEEPEST])
+    np.testing.assert_allclose(found, [0.5**DAMPING, 1.0, 1.0, 0.5**STEEPEST])
 
 
 def test_no_curve_where_folds_saw_no_more_rows_than_the_trials():
@@ -189,8 +196,7 @@ NETWORKS = {"n_estimators": 8, "hidden_layer_sizes": (40,), "max_iter": 200, "nu
 def test_errors_without_noise_are_judged_better_with_the_curve(monkeypatch):
     """300 rows of a smooth function, where errors fall fast. Coverage at 90 %, mean of three seeds.
 
-    Over eight seeds it was 0.922 with the curve and 0.941 without, each with a standard deviation of 0.015; that of their
-    difference was 0.004.
+    The difference between the two means has a standard error of 0.0023 (of eight seeds, scaled to three); two are asked for.
     """
 
     def found():
@@ -202,8 +208,7 @@ def test_errors_without_noise_are_judged_better_with_the_curve(monkeypatch):
     with_it = np.mean(list(found()))
     without_curve(monkeypatch)
     without = np.mean(list(found()))
-    assert with_it == pytest.approx(0.922, abs=3 * 0.015 / np.sqrt(3))
-    assert without - with_it > 0.019 - 3 * 0.004 / np.sqrt(3)
+    assert abs(with_it - 0.9) + 2 * 0.0023 < abs(without - 0.9)
 
 
 @pytest.mark.slow

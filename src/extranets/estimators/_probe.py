@@ -14,6 +14,7 @@ from extranets.uncertainty.components import Array, HeldOut
 FEWEST_ROWS = 40  # of a table that has something to say in halves
 MOST_ROWS = 5000
 MEMBERS = 4  # networks that leave each half out
+DAMPING = 0.8  # of that exponent: towards the floor that noise is, errors fall more slowly than between two points before it
 STEEPEST = 3.0  # exponent of the rows that squared errors may fall with; 1 is what independent errors do
 
 
@@ -29,7 +30,7 @@ class Probe:
         """Ratio of squared errors between networks that see all ``n_rows`` rows and those that saw ``n_seen`` of them.
 
         Errors fall as a power of the rows. Its exponent comes from two points, the trials' error and ``error``, that of networks
-        that saw ``n_seen`` rows; it is never negative.
+        that saw ``n_seen`` rows, and is damped; it is never negative.
 
         Shape: ``(n_outputs,)`` -> ``(n_outputs,)``.
         """
@@ -37,7 +38,7 @@ class Probe:
             return np.ones_like(error)
         known = (error > 0) & (self.error > 0)  # a constant output has no errors
         ratio = np.divide(self.error, error, out=np.ones_like(error), where=known)
-        exponent = np.log(ratio) / np.log(n_seen / self.n_rows)
+        exponent = DAMPING * np.log(ratio) / np.log(n_seen / self.n_rows)
         return (n_seen / n_rows) ** np.clip(exponent, 0.0, STEEPEST)
 
 
