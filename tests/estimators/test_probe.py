@@ -148,20 +148,20 @@ def test_errors_that_follow_a_power_are_lowered_by_a_damped_one(exponent):
     def error(n):
         return np.array([3.0, 0.01]) * n**-exponent
 
-    found = Probe(None, 150, error(150)).shrinkage(error(240), 240, 300)
+    found = Probe(None, "medium", 150, error(150)).shrinkage(error(240), 240, 300)
     np.testing.assert_allclose(found, (error(300) / error(240)) ** DAMPING, rtol=1e-12)
 
 
 def test_errors_above_a_floor_of_noise_are_not_lowered_too_far():
     """Half noise, half what falls as 1 / n: a power through two points would go below the truth, 0.75 / 0.8125."""
     error = lambda n: np.array([0.5 + 50 / n])  # noqa: E731
-    found = Probe(None, 100, error(100)).shrinkage(error(160), 160, 200)
+    found = Probe(None, "medium", 100, error(100)).shrinkage(error(160), 160, 200)
     assert abs(found[0] - error(200)[0] / error(160)[0]) < 0.015
 
 
 def test_every_output_has_its_own_curve():
     """One falls with the rows, one rises, one is constant and has no errors, one falls faster than is believed."""
-    probe = Probe(None, 100, np.array([2.0, 1.0, 0.0, 1.0]))
+    probe = Probe(None, "medium", 100, np.array([2.0, 1.0, 0.0, 1.0]))
     found = probe.shrinkage(np.array([1.0, 2.0, 0.0, 1e-6]), 200, 400)
     np.testing.assert_allclose(found, [0.5**DAMPING, 1.0, 1.0, 0.5**STEEPEST])
 
@@ -169,7 +169,9 @@ def test_every_output_has_its_own_curve():
 def test_no_curve_where_folds_saw_no_more_rows_than_the_trials():
     """Two folds of a small table."""
     for n_seen in (99, 100):
-        np.testing.assert_array_equal(Probe(None, 100, np.array([2.0])).shrinkage(np.array([1.0]), n_seen, 200), 1.0)
+        np.testing.assert_array_equal(
+            Probe(None, "medium", 100, np.array([2.0])).shrinkage(np.array([1.0]), n_seen, 200), 1.0
+        )
 
 
 def test_errors_and_spread_are_lowered_together():

@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, generator
+from extranets.estimators._automatic import Effort
 from extranets.estimators._held_out import Plan, Sample
 from extranets.uncertainty.components import Array, HeldOut
 
 FEWEST_ROWS = 40  # of a table that has something to say in halves
 MOST_ROWS = 5000
 MEMBERS = 4  # networks that leave each half out
-DAMPING = 0.8  # of that exponent: towards the floor that noise is, errors fall more slowly than between two points before it
+DAMPING = (
+    0.8  # of that exponent: towards the floor that noise is, errors fall more slowly than between two points before it
+)
 STEEPEST = 3.0  # exponent of the rows that squared errors may fall with; 1 is what independent errors do
 
 
@@ -23,6 +26,7 @@ class Probe:
     """What came out. Shape: error ``(n_outputs,)``, the mean squared error of networks that saw ``n_rows`` rows."""
 
     encoding: str | None
+    effort: Effort
     n_rows: int
     error: Array
 

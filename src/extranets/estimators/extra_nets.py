@@ -240,8 +240,8 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         preset : {"default", "paper", "fast", "accurate"}
             ``"paper"``: 70 networks with one hidden layer of 50 units, trained for 40 epochs at a constant rate, without
             encodings; noise from training residuals, and the paper's interval. ``"fast"``: less of everything, for tables that
-            are large or tried often. ``"accurate"``: twice as many networks, wider, trained longer, and errors from ten folds;
-            ten to twenty times the work of the default.
+            are large or tried often. ``"accurate"``: twice as many networks, wider and trained longer (up to 5,000 rows only
+            where trials say that this pays), and errors from ten folds; ten to twenty times the work of the default.
         parameters : any
             Parameters that differ from the preset's.
 
@@ -303,7 +303,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     def _resolved(self, n_rows: int, probe: Probe | None) -> ExtraNetsRegressor:
         """A copy in which nothing is ``"auto"``, for the length of a fit."""
         given = None if isinstance(self.batch_size, str) else self.batch_size
-        found = settings(n_rows, self.effort, given) | {
+        found = settings(n_rows, probe.effort if probe else self.effort, given) | {
             "numeric_encoding": probe.encoding if probe else None,
             "noise_model": "networks" if self._can_model_noise(n_rows) else "constant",
         }
@@ -328,18 +328,16 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or len(encodings) > 1):
             return None
         some, halves = probing.halves(sample, seed)
-        if len(encodings) > 1:
-            # Long training overfits the few rows of a trial, and would say more about that than about encodings.
-            judge = self if self.effort != "high" else copy(self).set_params(effort="medium")
-            trials = [found for each in encodings if (found := judge._trial(each, some, halves, seed)) is not None]
-            if not trials:
-                return None  # all diverge, and so will the fit, with a message of its own
-            best = min(trials, key=lambda found: found[0])[1]
-            if judge is self or not has_curve:
-                return best
-            encodings = [best.encoding]
-        own = self._trial(encodings[0], some, halves, seed)
-        return None if own is None else own[1]
+        # Long training overfits the few rows of a trial, and would say more about that than about encodings.
+        quick: Effort = "low" if self.effort == "low" else "medium"
+        trials = [found for each in encodings if (found := self._trial(each, quick, some, halves, seed)) is not None]
+        best = min(trials, key=lambda found: found[0], default=None)  # None: all diverge, and so will the fit
+        if best is not None and self.effort == "high":
+            own = self._trial(best[1].encoding, "high", some, halves, seed)
+            # Where noise rules, long training overfits all rows too. A part of them cannot tell.
+            if own is not None and (own[0] <= best[0] or len(some.y) < len(sample.y)):
+                best = own
+        return None if best is None else best[1]
 
     def _encodings(self, sample: Sample) -> Sequence[str | None]:
         """That come into question."""
@@ -348,16 +346,18 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         has_layers = isinstance(self.hidden_layer_sizes, str) or len(self._hidden()) > 0  # without, models are linear
         return CANDIDATES[self.effort] if has_layers and has_numeric_columns(sample.X) else [None]
 
-    def _trial(self, encoding: str | None, some: Sample, halves: Plan, seed: int) -> tuple[float, Probe] | None:
-        """The error of an encoding, and what is kept of the trial; None if its networks diverge."""
-        trial = self._resolved(len(some.y), Probe(encoding, 0, np.empty(0)))
+    def _trial(
+        self, encoding: str | None, effort: Effort, some: Sample, halves: Plan, seed: int
+    ) -> tuple[float, Probe] | None:
+        """The error of an encoding and an effort, and what is kept of the trial; None if its networks diverge."""
+        trial = self._resolved(len(some.y), Probe(encoding, effort, 0, np.empty(0)))
         trial._task = f"Trial, {encoding or 'no encoding'}: "
         recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
         try:
             held = trial._held_out_errors(recipe, some, halves)
         except engine.TrainingDiverged:
             return None
-        probe = Probe(encoding, len(some.y) // 2, held_out_variance(held, self.n_estimators))
+        probe = Probe(encoding, effort, len(some.y) // 2, held_out_variance(held, self.n_estimators))
         # The choice must not depend on n_estimators, which a warm start may raise.
         return float(held_out_variance(held, probing.MEMBERS).sum()), probe
 
