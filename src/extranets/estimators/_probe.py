@@ -15,9 +15,8 @@ from extranets.uncertainty.components import Array, HeldOut
 FEWEST_ROWS = 40  # of a table that has something to say in halves
 MOST_ROWS = 5000
 MEMBERS = 4  # networks that leave each half out
-DAMPING = (
-    0.8  # of that exponent: towards the floor that noise is, errors fall more slowly than between two points before it
-)
+# Towards the floor that noise is, errors fall more slowly than between two points before it.
+DAMPING = 0.8  # of the exponent
 STEEPEST = 3.0  # exponent of the rows that squared errors may fall with; 1 is what independent errors do
 
 
