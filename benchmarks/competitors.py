@@ -14,7 +14,7 @@ from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
 from benchmarks.training import Progress
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
-from extranets.engine import Moments, reference
+from extranets.engine import moments, reference
 from extranets.networks import Ensemble
 
 KEEP = 0.9
@@ -54,16 +54,16 @@ def dropout(sizes: Sizes, progress: Progress) -> Section:
     problem, n_passes = sizes.dropout, sizes.dropout_passes
     progress("MC dropout")
     network, X = problem.untrained()[:1], problem.data[0]
-    moments = Moments(network, n_threads=THREADS, n_passes=n_passes, dropout_keep=KEEP, seed=SEED)
+    passes = moments(network, n_threads=THREADS, n_passes=n_passes, dropout_keep=KEEP, seed=SEED)
     watch = Stopwatch(sizes.patience)
     row: Row = {"what": "PyTorch, a loop over passes", "seconds": NOT_INSTALLED}
     if find_spec("torch"):
         ours, theirs = watch.interleaved(
-            partial(moments, X), _torch_passes(network, X, n_passes), sizes.large_repeats, 1
+            partial(passes, X), _torch_passes(network, X, n_passes), sizes.large_repeats, 1
         )
         row |= {"seconds": theirs, "ratio": theirs / ours, **target(theirs / ours, None, watch)}
     else:
-        ours = watch.best({"ours": partial(moments, X)}, sizes.large_repeats)["ours"]
+        ours = watch.best({"ours": partial(passes, X)}, sizes.large_repeats)["ours"]
     row["ours"] = ours
     title = f"MC dropout: {n_passes:,} passes over {problem.rows:,} x {problem.inputs} rows, {problem.units} units"
     note = f"Mean and variance over the passes, p = {KEEP}; ours {1e9 * ours / n_passes / problem.rows:.1f} ns per pass and row."

@@ -19,7 +19,7 @@ from benchmarks.problem import Floats, Problem
 from benchmarks.report import NOT_INSTALLED, QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
-from extranets.engine import Moments
+from extranets.engine import Moments, moments
 from extranets.networks import Ensemble
 
 CHUNK = 65_536
@@ -92,7 +92,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
     theirs(trial, TORCH_CHUNKS[0])
     trials = watch.best({chunk: partial(theirs, trial, chunk) for chunk in TORCH_CHUNKS}, 3)
     chunk = min(trials, key=trials.__getitem__)
-    ours = Moments(ensemble, n_threads=THREADS)
+    ours = moments(ensemble, n_threads=THREADS)
     runs = partial(moments_in_chunks, ours, X), partial(theirs, rows, chunk)
     our_time, their_time = watch.interleaved(*runs, sizes.predict_repeats, 1)
     ratio = their_time / our_time
@@ -109,7 +109,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
 
 
 def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
-    ours = Moments(ensemble, n_threads=THREADS)
+    ours = moments(ensemble, n_threads=THREADS)
     taken = Stopwatch(sizes.patience).best({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
     section.rows += [
         {"what": "ours", "value": taken, "unit": "s", "note": f"chunks of {CHUNK:,} rows"},

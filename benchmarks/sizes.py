@@ -58,7 +58,7 @@ QUICK = Sizes(
     fit=Problem(rows=100, members=4, epochs=2),
     large=replace(FULL.large, rows=1_000, members=2, epochs=6),
     encoded=Problem(rows=2_000, inputs=10, members=2, epochs=1),
-    presets=(Problem(rows=60, inputs=2),),
+    presets=(Problem(rows=60, inputs=3),),
     pbp=Problem(rows=200, members=1, epochs=2),
     pbp_reference=Problem(rows=50, members=1, epochs=1),
     dropout=Problem(rows=50, members=1),

@@ -113,7 +113,7 @@ def test_factors_multiply_what_a_layer_reads():
 @pytest.mark.parametrize("n_heads", [2, 4])
 def test_moments_are_those_of_the_engine(n_heads):
     networks, far = ensemble(n_heads=n_heads), 20 * ROWS  # so far that log-variances meet their limit
-    expected = engine.Moments(networks)(far)
+    expected = engine.moments(networks)(far)
     architecture = networks.members.architecture
 
     def moments(x):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extranets.encodings import MOST_BINS, PiecewiseLinear, learn_periodic, learn_piecewise_linear
-from extranets.engine import Moments, Options, _native, forward, gradient, jacobian, reference, train, variational
+from extranets.engine import Options, _native, forward, gradient, jacobian, moments, reference, train, variational
 from extranets.engine.reference_encoding import column_gradient, encoded
 from extranets.networks import Architecture, Ensemble, draw_members
 from tests.engine.same_path import SEED, assert_same_path
@@ -131,7 +131,7 @@ OPTIONS = {
 @pytest.mark.parametrize("changes", OPTIONS.values(), ids=OPTIONS.keys())
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_trajectory(variant, kind, hidden, changes):
+def test_trajectory(anywhere, kind, hidden, changes):
     members, X, y, weight = make(hidden, kind)
     assert_same_path(members, X, y, replace(Options(n_epochs=5, batch_size=8), **changes), weight=weight)
 
@@ -146,7 +146,7 @@ STEPS = np.array([0.1, 0.02, 0.05, 0.3, 0.07], dtype=np.float32)
 )
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_trajectory_with_adversarial_rows(variant, kind, hidden, changes):
+def test_trajectory_with_adversarial_rows(anywhere, kind, hidden, changes):
     """The way to the columns goes through the encoding, and moved rows may change their bins."""
     members, X, y, weight = make(hidden, kind, "gaussian_nll")
     options = replace(Options(loss="gaussian_nll", n_epochs=5, batch_size=8), **changes)
@@ -154,7 +154,7 @@ def test_trajectory_with_adversarial_rows(variant, kind, hidden, changes):
 
 
 @pytest.mark.parametrize("kind", LEARN)
-def test_trajectory_with_bootstrap_counts(variant, kind):
+def test_trajectory_with_bootstrap_counts(anywhere, kind):
     members, X, y, _ = make((6,), kind)
     counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
     assert_same_path(members, X, y, Options(n_epochs=5, batch_size=8), counts=counts)
@@ -176,7 +176,7 @@ def test_any_shape(n, n_inputs, n_bins, hidden, batch, kind):
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_the_wide_table_trains_the_same_network(variant, hidden):
+def test_the_wide_table_trains_the_same_network(anywhere, hidden):
     """Without an encoding, on the explicit table: the networks of the same seed, to rounding."""
     members, X, y, weight = make(hidden)
     options = Options(n_epochs=5, batch_size=8)
@@ -231,7 +231,7 @@ def rows_everywhere(members, n=150):
 
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", [*HIDDEN, (50,), (9, 33, 2)])
-def test_forward_matches_reference(variant, kind, hidden):
+def test_forward_matches_reference(anywhere, kind, hidden):
     members, *_ = make(hidden, kind, n_members=4)
     ensemble, X = with_parameters(members), rows_everywhere(members)
     X = X if kind == "piecewise_linear" else X[10:]  # a million cycles leave float32 no digits
@@ -244,7 +244,7 @@ def test_forward_matches_reference(variant, kind, hidden):
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize(("dropout_keep", "input_keep"), [(0.7, 1.0), (1.0, 0.6), (0.7, 0.6), (0.1, 1.0)])
-def test_passes_match_reference(variant, kind, hidden, dropout_keep, input_keep):
+def test_passes_match_reference(anywhere, kind, hidden, dropout_keep, input_keep):
     members, *_ = make(hidden, kind, n_members=3)
     ensemble, X = with_parameters(members), table(90, 5, seed=2)
     passes = forward(ensemble, X, n_passes=8, dropout_keep=dropout_keep, input_keep=input_keep, seed=11)
@@ -260,14 +260,14 @@ def test_passes_match_reference(variant, kind, hidden, dropout_keep, input_keep)
 @pytest.mark.parametrize(
     "thinning", [{}, {"n_passes": 5, "dropout_keep": 0.7, "input_keep": 0.8}], ids=["all", "passes"]
 )
-def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(variant, kind, thinning):
+def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere, kind, thinning):
     members, *_ = make((50, 9), kind)
     ensemble, X = with_parameters(members), table(1300, 5, seed=2)
     whole = forward(ensemble, X, **thinning)
     np.testing.assert_array_equal(forward(ensemble, X, n_threads=3, **thinning), whole)
     for begin, end in [(0, 1), (7, 8), (3, 70), (500, 1300)]:
         np.testing.assert_array_equal(forward(ensemble, X[begin:end], **thinning), whole[:, begin:end])
-    mean, variance, _ = Moments(ensemble, n_threads=2, **thinning)(X)
+    mean, variance, _ = moments(ensemble, n_threads=2, **thinning)(X)
     np.testing.assert_allclose(mean, whole.astype(float).mean(axis=0), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(variance, whole.astype(float).var(axis=0), rtol=1e-9, atol=1e-14)
 
@@ -285,7 +285,7 @@ def test_jacobian_matches_reference(variant, kind, hidden):
         np.testing.assert_allclose(got[row], expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
-def test_extreme_rows_and_edges_give_finite_numbers(variant):
+def test_extreme_rows_and_edges_give_finite_numbers(anywhere):
     """Edges one float apart, or at float32's limits for a division; values as far out as the estimators let through."""
     beside = np.nextafter(np.float32(1), np.float32(2))
     edges = np.array([-1e-30, 0, 1e-30, 1, beside, 1e6], dtype=np.float32)
@@ -301,7 +301,7 @@ def test_extreme_rows_and_edges_give_finite_numbers(variant):
     assert np.isfinite(trained.ensemble.parameters).all()
 
 
-def test_as_many_bins_as_a_column_may_have(variant):
+def test_as_many_bins_as_a_column_may_have(anywhere):
     encoding = PiecewiseLinear(
         np.array([0], dtype=np.int32),
         np.array([0, MOST_BINS + 1], dtype=np.int32),

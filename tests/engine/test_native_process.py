@@ -30,7 +30,7 @@ def test_progress_rises_to_the_end_and_runs_on_the_calling_thread():
         seen.append(done)
         threads.add(threading.get_ident())
 
-    train(MEMBERS, X, Y, Options(n_epochs=10_000), 1, n_threads=2, progress=note)
+    train(MEMBERS, X, Y, Options(n_epochs=30_000), 1, n_threads=2, progress=note)
     assert threads == {threading.get_ident()}
     assert len(seen) > 3
     assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(seen))

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from extranets.engine import Moments, forward, reference
+from extranets.engine import forward, moments, reference
 from extranets.networks import Architecture, Ensemble, draw_members
 
 HIDDEN = [(), (5,), (50,), (20, 7), (9, 33, 2)]
@@ -32,7 +32,7 @@ def rows(n):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize(("dropout_keep", "input_keep"), [(0.7, 1.0), (1.0, 0.6), (0.7, 0.6), (0.1, 1.0), (1.0, 1.0)])
-def test_passes_match_reference(variant, hidden, dropout_keep, input_keep):
+def test_passes_match_reference(anywhere, hidden, dropout_keep, input_keep):
     """Members of different widths take turns. With a keep of 0.1 whole layers are dropped."""
     ensemble, X = make_ensemble(hidden, n_members=3, keep=0.8), rows(90)
     passes = forward(ensemble, X, n_passes=8, dropout_keep=dropout_keep, input_keep=input_keep, seed=SEED)
@@ -43,20 +43,20 @@ def test_passes_match_reference(variant, hidden, dropout_keep, input_keep):
         np.testing.assert_allclose(passes[index], expected, rtol=2e-5, atol=2e-5)
 
 
-def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(variant):
+def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere):
     """Bit for bit: alone, in any block, on any number of threads."""
     ensemble, X = make_ensemble((50, 9)), rows(1300)
     thinning = {"n_passes": 5, "dropout_keep": 0.7, "input_keep": 0.8, "seed": SEED}
     whole = forward(ensemble, X, **thinning)
-    moments = Moments(ensemble, **thinning)(X)[:2]
+    both = moments(ensemble, **thinning)(X)[:2]
     for n_threads in (3, 40):
         np.testing.assert_array_equal(forward(ensemble, X, n_threads=n_threads, **thinning), whole)
-        np.testing.assert_array_equal(Moments(ensemble, n_threads=n_threads, **thinning)(X)[:2], moments)
+        np.testing.assert_array_equal(moments(ensemble, n_threads=n_threads, **thinning)(X)[:2], both)
     for begin, end in [(0, 1), (7, 8), (3, 70), (500, 1300)]:
         np.testing.assert_array_equal(forward(ensemble, X[begin:end], **thinning), whole[:, begin:end])
 
 
-def test_the_first_of_many_passes_are_the_few_passes(variant):
+def test_the_first_of_many_passes_are_the_few_passes(anywhere):
     ensemble, X = make_ensemble((20,)), rows(30)
     few, many = (forward(ensemble, X, n_passes=n, dropout_keep=0.7, input_keep=0.8, seed=SEED) for n in (100, 200))
     np.testing.assert_array_equal(many[:100], few)
@@ -64,11 +64,11 @@ def test_the_first_of_many_passes_are_the_few_passes(variant):
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_moments_are_those_of_the_passes(variant, learned):
+def test_moments_are_those_of_the_passes(anywhere, learned):
     ensemble, X = make_ensemble((20,), n_members=2, learned=learned), rows(777)
     thinning = {"n_passes": 31, "dropout_keep": 0.7, "input_keep": 0.8, "seed": SEED}
     heads = forward(ensemble, X, **thinning).astype(np.float64)
-    mean, variance, noise = Moments(ensemble, n_threads=2, **thinning)(X)
+    mean, variance, noise = moments(ensemble, n_threads=2, **thinning)(X)
     np.testing.assert_allclose(mean, heads[:, :, :2].mean(axis=0), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(variance, heads[:, :, :2].var(axis=0), rtol=1e-9)
     if learned:
@@ -106,7 +106,7 @@ def test_moments_of_many_passes_are_those_of_all_masks(dropout_keep, input_keep)
     centred = heads[:, :, :1] - exact_mean
     exact_variance, noise = expect(centred**2), np.exp(heads[:, :, 1:])
     thinning = {"n_passes": n_passes, "dropout_keep": dropout_keep, "input_keep": input_keep, "seed": SEED}
-    got_mean, got_variance, got_noise = Moments(ensemble, **thinning)(X)
+    got_mean, got_variance, got_noise = moments(ensemble, **thinning)(X)
     assert (exact_variance > 1e-5).all()  # the standard errors are far above float32 rounding
     assert (np.abs(got_mean - exact_mean) < 5 * np.sqrt(exact_variance / n_passes)).all()
     error = np.sqrt((expect(centred**4) - exact_variance**2) / n_passes)
@@ -127,8 +127,8 @@ def test_passes_average_to_the_network():
 def test_what_cannot_be_drawn_is_refused():
     ensemble = make_ensemble((5,))
     with pytest.raises(ValueError, match="at least one pass"):
-        Moments(ensemble, n_passes=0)
+        moments(ensemble, n_passes=0)
     with pytest.raises(ValueError, match="dropout_keep must be above 0"):
         forward(ensemble, rows(2), n_passes=3, dropout_keep=0.0)
     with pytest.raises(ValueError, match="input_keep must be above 0"):
-        Moments(ensemble, n_passes=3, input_keep=1.5)
+        moments(ensemble, n_passes=3, input_keep=1.5)

@@ -26,7 +26,7 @@ def test_bounds_follow_the_definition(table):
     assert len(kept.ensembles) == 4 and set(kept.fold_of_row) == {0, 1, 2, 3}
 
     def predict(fold, rows):
-        return model._y_scaling.undo(engine.Moments(kept.ensembles[fold])(model._x_scaling.apply(rows))[0])[:, 0]
+        return model._y_scaling.undo(engine.moments(kept.ensembles[fold])(model._x_scaling.apply(rows))[0])[:, 0]
 
     residual = np.array([abs(y[i] - predict(kept.fold_of_row[i], X[i : i + 1])[0]) for i in range(len(y))])
     centre = np.array([predict(fold, new[:5]) for fold in range(4)])[kept.fold_of_row]  # (n_train, 5)

@@ -201,7 +201,7 @@ def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
         counts=plan.counts(),
         count_rows=plan.fold_of_member(members.ids),
     )
-    held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.Moments)
+    held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.moments)
     unit = y_train.var()
     assert model.noise_variance_ == pytest.approx(held_out_variance(held, 30)[0] * unit)
     assert model.noise_variance_ < held_out_variance(held, 6)[0] * unit

@@ -1,15 +1,20 @@
 """Training and forward passes: the only doors to the networks' arithmetic.
 
-``native`` is the compiled engine that estimators use; ``reference`` is the readable specification it is tested against.
+``native`` is the compiled engine, ``cuda`` that of NVIDIA GPUs; ``doors`` chooses between them. ``reference`` is the readable
+specification that both are tested against.
 ``variational`` and ``pbp`` train Gaussian posteriors instead of points; ``reference_variational`` and ``reference_pbp`` specify
 them.
 """
 
 from extranets.engine import pbp, variational
-from extranets.engine.native import Moments, TrainingDiverged, forward, gradient, jacobian, random_words, train
+from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train
+from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
 from extranets.engine.options import Options, Trained
 
 __all__ = [
+    "DEVICES",
+    "Device",
+    "Machine",
     "Moments",
     "Options",
     "Trained",
@@ -17,6 +22,7 @@ __all__ = [
     "forward",
     "gradient",
     "jacobian",
+    "moments",
     "pbp",
     "random_words",
     "train",

@@ -33,12 +33,12 @@ class TrainingDiverged(ArithmeticError):
         self.members = members
 
 
-def _float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
+def float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(a, dtype=np.float32)
 
 
 def _as_columns(y: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    y = _float32(y)
+    y = float32(y)
     return y[:, None] if y.ndim == 1 else y
 
 
@@ -49,8 +49,8 @@ def _counts(counts: npt.ArrayLike) -> npt.NDArray[np.uint16]:
     return np.ascontiguousarray(counts, dtype=np.uint16)
 
 
-def _steps(adversarial: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    steps = _float32(adversarial)
+def adversarial_steps(adversarial: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    steps = float32(adversarial)
     if not (np.isfinite(steps).all() and (steps >= 0).all()):
         raise ValueError("adversarial steps must be finite and not negative")
     return steps
@@ -77,8 +77,8 @@ def _encoding(architecture: Architecture) -> Any:
     columns = np.ascontiguousarray(encoding.columns, dtype=np.int32)
     first = np.append(0, np.cumsum(encoding.n_entries)).astype(np.int32)
     if isinstance(encoding, PiecewiseLinear):
-        return _native.Encoding(_PIECEWISE_LINEAR, columns, first, _float32(encoding.edges))
-    return _native.Encoding(_PERIODIC, columns, first, _float32(encoding.frequencies))
+        return _native.Encoding(_PIECEWISE_LINEAR, columns, first, float32(encoding.edges))
+    return _native.Encoding(_PERIODIC, columns, first, float32(encoding.frequencies))
 
 
 def training_arrays(
@@ -91,9 +91,9 @@ def training_arrays(
 ) -> dict[str, Any]:
     """What every kind of training reads, as the extension takes it."""
     return {
-        "X": _float32(X),
+        "X": float32(X),
         "y": _as_columns(y),
-        "weight": None if sample_weight is None else _float32(sample_weight),
+        "weight": None if sample_weight is None else float32(sample_weight),
         "counts": None if counts is None else _counts(counts),
         "count_rows": None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
         "members": np.ascontiguousarray(members.ids, dtype=np.uint32),
@@ -116,25 +116,7 @@ def train(
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Trained:
-    """Train every member; the result does not depend on ``n_threads`` or on which other members are there.
-
-    Parameters
-    ----------
-    adversarial : array of shape (n_inputs,), optional
-        Adversarial training (Lakshminarayanan et al., 2017): every row of a mini-batch joins it a second time, each
-        input moved by this step, in the units of ``X``, to where the row's loss grows.
-    counts : array of shape (n_samples_drawn, n_rows), optional
-        How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
-    count_rows : array of shape (n_members,), optional
-        Which row of ``counts`` a member trains on; -1 means every row once.
-    progress : callable, optional
-        Called on the calling thread about twenty times a second with the share of the work that is done.
-
-    Raises
-    ------
-    TrainingDiverged
-        If a member's loss was not finite in any of its allowed starts.
-    """
+    """As :func:`extranets.engine.train`, on the cores of this machine."""
     n, n_epochs = len(members), options.n_epochs
     parameters = np.empty(members.offsets[-1], dtype=np.float32)
     loss_curve = np.empty((n, n_epochs), dtype=np.float32)
@@ -142,7 +124,7 @@ def train(
     integers = np.empty((n, 3), dtype=np.int32)
     _native.train(
         **training_arrays(members, X, y, sample_weight, counts, count_rows),
-        adversarial=None if adversarial is None else _steps(adversarial),
+        adversarial=None if adversarial is None else adversarial_steps(adversarial),
         encoding=_encoding(members.architecture),
         options=native_options(options, seed),
         parameters=parameters,
@@ -152,11 +134,7 @@ def train(
         n_threads=n_threads,
         progress=progress,
     )
-    raise_if_diverged(
-        members,
-        integers[:, 2],
-        f"in any of {options.n_starts + options.max_restarts} starts. Lower learning_rate_init, or set max_grad_norm=1.0",
-    )
+    raise_if_diverged(members, integers[:, 2], in_any_start(options))
     return Trained(
         Ensemble(members, parameters),
         loss_curve,
@@ -167,6 +145,11 @@ def train(
         n_attempts=integers[:, 1],
         collapsed=integers[:, 2] == _COLLAPSED,
     )
+
+
+def in_any_start(options: Options) -> str:
+    n_starts = options.n_starts + options.max_restarts
+    return f"in any of {n_starts} starts. Lower learning_rate_init, or set max_grad_norm=1.0"
 
 
 def raise_if_diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> None:
@@ -182,7 +165,7 @@ def raise_if_diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_
 def _packed(ensemble: Ensemble) -> Any:
     a = ensemble.members.architecture
     widths = np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)
-    return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, _float32(ensemble.parameters), _encoding(a))
+    return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, float32(ensemble.parameters), _encoding(a))
 
 
 def _packed_passes(ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int) -> Any:
@@ -203,13 +186,8 @@ def forward(
     input_keep: float = 1.0,
     seed: int = 0,
 ) -> npt.NDArray[np.float32]:
-    """Heads of every member, or of ``n_passes`` stochastic passes with inverted dropout on hidden units and inputs.
-
-    Pass ``p`` uses member ``p mod n_members`` and one mask for all rows, drawn from the stream of ``p``.
-
-    Shape: X ``(n, n_inputs)`` -> ``(n_members or n_passes, n, n_heads)``.
-    """
-    X = _float32(X)
+    """As :func:`extranets.engine.forward`."""
+    X = float32(X)
     packed = _packed_passes(ensemble, n_passes, dropout_keep, input_keep, seed)
     heads = ensemble.members.architecture.n_heads
     out = np.empty((len(ensemble) if n_passes is None else n_passes, len(X), heads), dtype=np.float32)
@@ -246,7 +224,7 @@ class Moments:
 
         Shape: X ``(n, n_inputs)`` -> three arrays ``(n, n_outputs)``.
         """
-        X = _float32(X)
+        X = float32(X)
         shape = (len(X), self._architecture.n_outputs)
         mean, variance = np.empty(shape), np.empty(shape)
         noise = np.empty(shape) if self._architecture.learns_noise else None
@@ -268,7 +246,7 @@ def jacobian(
 
     Shape: X ``(n, n_inputs)`` -> ``(n, n_parameters)``; call it block by block when that is large.
     """
-    X = _float32(X)
+    X = float32(X)
     one = ensemble[member : member + 1]
     out = np.empty((len(X), len(one.parameters)), dtype=np.float32)
     _packed(one).jacobian(X=X, head=head, out=out, n_threads=n_threads)
@@ -288,11 +266,11 @@ def gradient(
     one = ensemble[member : member + 1]
     out = np.empty(len(one.parameters), dtype=np.float32)
     loss = _native.gradient(
-        X=_float32(X),
+        X=float32(X),
         y=_as_columns(y),
-        weight=None if sample_weight is None else _float32(sample_weight),
+        weight=None if sample_weight is None else float32(sample_weight),
         widths=np.ascontiguousarray(one.members.widths[0], dtype=np.int32),
-        parameters=_float32(one.parameters),
+        parameters=float32(one.parameters),
         encoding=_encoding(one.members.architecture),
         options=native_options(options, 0),
         out=out,

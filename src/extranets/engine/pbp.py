@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import extranets.engine._native as _native
 from extranets._random import Purpose, normals
-from extranets.engine.native import _as_columns, _counts, _float32
+from extranets.engine.native import _as_columns, _counts, float32
 from extranets.engine.reference_pbp import START, first_means, first_variance
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
@@ -107,7 +107,7 @@ def train(
     progress : callable, optional
         Called on the calling thread about twenty times a second with the share of the work that is done.
     """
-    X, y = _float32(X), _as_columns(y)
+    X, y = float32(X), _as_columns(y)
     _check_finite(X=X, y=y)
     ids = np.ascontiguousarray(ids, dtype=np.uint32)
     posterior = start(Architecture(X.shape[1], tuple(hidden), 1, 1), ids, seed)
@@ -137,7 +137,7 @@ def moments(posterior: Posterior, X: npt.ArrayLike, *, n_threads: int = 1) -> tu
 
     Shape: X ``(n, n_inputs)`` -> two arrays ``(n_members, n)``.
     """
-    X = _float32(X)
+    X = float32(X)
     mean, variance = np.empty((len(posterior), len(X))), np.empty((len(posterior), len(X)))
     _native.pbp_moments(
         hidden=_hidden(posterior),
@@ -175,7 +175,7 @@ def _check_finite(**arrays: npt.NDArray[np.float32]) -> None:
 
 
 def _weights(sample_weight: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    weights = _float32(sample_weight)
+    weights = float32(sample_weight)
     if not (np.isfinite(weights).all() and (weights >= 0).all() and (weights > 0).any()):
         raise ValueError("sample_weight must be finite and not negative, and not zero for every row")
     return weights

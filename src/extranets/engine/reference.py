@@ -341,22 +341,39 @@ def mean_loss(problem: Problem, layers: Layers, rows: npt.NDArray[np.uint32]) ->
     return loss_and_delta(problem.options.loss, heads, problem.y[rows], problem.weight[rows])[0]
 
 
-def training_r2(problem: Problem, loss: float) -> float:
-    """R^2 on the training rows: the loss against that of the best constant.
+@dataclass(frozen=True)
+class BestConstant:
+    """What the best constant prediction leaves of the targets. Shape: variance ``(n_outputs,)``."""
+
+    variance: Array
+    mean_weight: float
+
+
+def best_constant(y: Array, weight: Array) -> BestConstant:
+    variance = np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+    return BestConstant(variance, float(weight.mean()))
+
+
+def r2_over_constant(kind: Loss, loss: float, constant: BestConstant) -> float:
+    """R^2: a mean loss against that of the best constant.
 
     Under the Gaussian likelihood this is the generalised R^2 of Cox and Snell, so that a network that explains only the
     variance does not count as collapsed. A constant target cannot collapse.
     """
-    y, w = problem.y[problem.train_rows], problem.weight[problem.train_rows]
-    variance = np.average((y - np.average(y, axis=0, weights=w)) ** 2, axis=0, weights=w)
+    variance = constant.variance
     if variance.mean() < 1e-9:
         return 1.0
-    loss = loss / w.mean()
-    if problem.options.loss == "squared_error":
+    loss = loss / constant.mean_weight
+    if kind == "squared_error":
         return float(1 - loss / variance.mean())
     # A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
     constant_nll = np.mean(np.where(variance > 1e-9, 0.5 * (np.log(np.maximum(variance, 1e-9)) + 1), 0.0))
     return float(1 - np.exp(2 * (loss - constant_nll)))
+
+
+def training_r2(problem: Problem, loss: float) -> float:
+    constant = best_constant(problem.y[problem.train_rows], problem.weight[problem.train_rows])
+    return r2_over_constant(problem.options.loss, loss, constant)
 
 
 def run_attempt(problem: Problem, layers: Layers, attempt: int) -> tuple[Layers, list[float], float]:

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from extranets.engine import Moments
 from extranets.estimators import _frames
 from extranets.estimators._conformal import SMALLEST_STD, Conformal
 from extranets.estimators._fitted import fit_info
-from extranets.estimators._held_out import Moments, Sample, errors_on
+from extranets.estimators._held_out import Sample, errors_on
 from extranets.estimators._onnx import OnnxEstimator
 from extranets.estimators._parameters import CommonParameters
 from extranets.estimators._scaling import Scaling, blocks, fingerprint

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from extranets.estimators._held_out import Moments, Plan, Sample, errors_on
+from extranets.engine import Moments
+from extranets.estimators._held_out import Plan, Sample, errors_on
 from extranets.estimators._onnx import in_units, network_predictions, plus_bounds
 from extranets.estimators._scaling import Scaling
 from extranets.model_file import require, storable

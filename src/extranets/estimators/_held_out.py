@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets._random import Purpose, generator
+from extranets.engine import Moments
 from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
 from extranets.uncertainty.components import Array, HeldOut
@@ -46,17 +46,6 @@ class Sample:
         out = np.full((len(self.used), values.shape[1]), np.nan)
         out[self.used] = values
         return out
-
-
-class Moments(Protocol):
-    """What makes predictions: the engine's moments over members, over stochastic passes, or a method's own formulas."""
-
-    @property
-    def n_members(self) -> int:
-        """Members that a prediction averages."""
-
-    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
-        """Mean, spread, and the noise variance where it is predicted. Shape: ``(n, k)`` -> ``(n, n_outputs)`` each."""
 
 
 @dataclass(frozen=True)

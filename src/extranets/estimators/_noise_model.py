@@ -15,7 +15,8 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._random import Purpose, generator
 from extranets.encodings import learn_piecewise_linear
-from extranets.estimators._held_out import Moments, Plan, Sample, cross_validation
+from extranets.engine import Machine, Moments
+from extranets.estimators._held_out import Plan, Sample, cross_validation
 from extranets.estimators._onnx import network_moments
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
@@ -49,7 +50,7 @@ class NoiseModel:
     highest: Array | None = None
 
     @classmethod
-    def fit(cls, held: HeldOut, X: npt.NDArray[np.float32], seed: int, n_threads: int) -> tuple[NoiseModel, Array]:
+    def fit(cls, held: HeldOut, X: npt.NDArray[np.float32], seed: int, machine: Machine) -> tuple[NoiseModel, Array]:
         """The model, and the variance that it gives the held-out rows when it has not seen them.
 
         Shape: X ``(n, k)``, the rows of ``held`` -> ``(n, n_outputs)``.
@@ -61,15 +62,15 @@ class NoiseModel:
         y = (logs - centre) / np.where(scale > 0, scale, 1.0)
         sample = Sample(X, y.astype(np.float32), held.weight)
         seed = int(generator(seed, Purpose.ROWS, part=1).integers(2**63))  # streams of its own
-        final, unseen = _train(sample, cross_validation(len(X), N_FOLDS, N_NETWORKS, seed), seed, n_threads)
+        final, unseen = _train(sample, cross_validation(len(X), N_FOLDS, N_NETWORKS, seed), seed, machine)
         slope = _slope(unseen, y, held.weight) * scale
         shape = np.exp(slope * unseen)
         intercept = np.log(np.maximum(_average(squares / shape, held.weight), TINY))
         return cls(final, intercept, slope, unseen.min(axis=0), unseen.max(axis=0)), np.exp(intercept) * shape
 
-    def __call__(self, X: npt.NDArray[np.float32], n_threads: int) -> Array:
+    def __call__(self, X: npt.NDArray[np.float32], machine: Machine) -> Array:
         """Variance of the noise. Shape: ``(n, k)`` -> ``(n, n_outputs)``."""
-        found = engine.Moments(self.ensemble, n_threads=n_threads)(X)[0]
+        found = engine.moments(self.ensemble, **machine)(X)[0]
         return np.exp(self.intercept + self.slope * np.clip(found, *self._range))
 
     def graph(self, x: Value) -> Value:
@@ -102,7 +103,7 @@ class WithNoise:
 
     moments: Moments
     noise: NoiseModel
-    n_threads: int
+    machine: Machine
 
     @property
     def n_members(self) -> int:
@@ -110,10 +111,10 @@ class WithNoise:
 
     def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
         mean, spread, _ = self.moments(X)
-        return mean, spread, self.noise(X, self.n_threads)
+        return mean, spread, self.noise(X, self.machine)
 
 
-def _train(sample: Sample, plan: Plan, seed: int, n_threads: int) -> tuple[Ensemble, Array]:
+def _train(sample: Sample, plan: Plan, seed: int, machine: Machine) -> tuple[Ensemble, Array]:
     """Networks that saw all rows, and predictions of every row by networks that did not see it."""
     n_rows, n_outputs = sample.y.shape
     encoding = learn_piecewise_linear(sample.X, N_BINS)
@@ -133,12 +134,10 @@ def _train(sample: Sample, plan: Plan, seed: int, n_threads: int) -> tuple[Ensem
         sample_weight=sample.weight_or_none,
         counts=plan.counts(),
         count_rows=plan.fold_of_member(ids),
-        n_threads=n_threads,
+        **machine,
     ).ensemble
     final = Ensemble(trained[:N_NETWORKS].members, trained[:N_NETWORKS].parameters.copy())
-    errors = plan.errors(
-        final, trained[N_NETWORKS:], sample, lambda ensemble: engine.Moments(ensemble, n_threads=n_threads)
-    )
+    errors = plan.errors(final, trained[N_NETWORKS:], sample, lambda ensemble: engine.moments(ensemble, **machine))
     unseen = np.empty((n_rows, n_outputs))
     rows = plan.held_rows()
     unseen[rows] = errors.residual + sample.y[rows]

@@ -167,7 +167,7 @@ def plus_bounds(centre: Value, residuals: Array, levels: Array) -> Bounds:
 def network_moments(
     x: Value, ensemble: Ensemble, factors: Sequence[npt.NDArray] | None = None
 ) -> tuple[Value, Value, Value | None]:
-    """What `engine.Moments` computes. Shape: x ``(n, n_inputs)``, factors as in `onnx_graph.heads`."""
+    """What `engine.moments` computes. Shape: x ``(n, n_inputs)``, factors as in `onnx_graph.heads`."""
     architecture = ensemble.members.architecture
     return onnx_graph.moments(onnx_graph.heads(x, ensemble, factors), architecture, LOG_VARIANCE_LIMIT)
 

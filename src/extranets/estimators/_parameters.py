@@ -18,6 +18,7 @@ from extranets import engine
 from extranets.encodings import MOST_BINS, Encoding, Floats, learn_periodic, learn_piecewise_linear
 from extranets.engine.options import LOSSES, SCHEDULES, Loss
 from extranets.estimators._held_out import FOLD_BITS
+from extranets.estimators._progress import thread_count
 from extranets.networks import MOST_LAYERS, Architecture
 
 MOST_COUNT = 1 << 30  # the engine counts in 32 bits
@@ -85,6 +86,7 @@ ENCODINGS: dict[str, Callable[[Floats, int], Encoding]] = {
 
 TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
     **ADAM_CONSTRAINTS,
+    "device": [StrOptions(set(engine.DEVICES))],
     "numeric_encoding": [None, StrOptions(set(ENCODINGS))],
     "n_bins": [Interval(Integral, 1, MOST_BINS, closed="both")],
     "alpha": [Interval(Real, 0, None, closed="left")],
@@ -142,6 +144,7 @@ class TrainingParameters(AdamParameters):
     n_restarts: int = 1
     max_restarts: int = 5
     collapse_r2: float = 1e-4
+    device: engine.Device = "cpu"
 
     loss = "squared_error"  # a parameter of some estimators, fixed in others
 
@@ -167,6 +170,9 @@ class TrainingParameters(AdamParameters):
             max_restarts=self.max_restarts,
             collapse_r2=self.collapse_r2,
         )
+
+    def _machine(self) -> engine.Machine:
+        return {"device": self.device, "n_threads": thread_count(self.n_jobs)}
 
     def _stops_early(self) -> bool:
         # Likelihood overfits by ever smaller variances.
@@ -261,6 +267,10 @@ max_restarts : int, default=5
     How many starts of a network may be replaced because their loss overflowed or the network collapsed.
 collapse_r2 : float, default=1e-4
     A network counts as collapsed when its training R^2 is below this (its units have died and it predicts a constant).
+device : {"cpu", "cuda"}, default="cpu"
+    Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install 'extranets[cuda]'``). The
+    random numbers are the same, the results agree to rounding. A model file does not depend on it: what was trained on a GPU
+    loads on any machine, with ``device="cpu"``.
 """,
     "warm_up": """
 warm_up : float in [0, 1), default=0.5

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._random import Purpose
+from extranets.engine import Machine
 from extranets.estimators._held_out import Sample
 from extranets.estimators._onnx import plus_bounds
 from extranets.estimators._scaling import blocks
@@ -33,7 +34,7 @@ def bootstrap_counts(seed: int, ids: npt.NDArray[np.uint32], n_rows: int) -> npt
 
 
 def out_of_bag(
-    ensemble: Ensemble, in_bag: npt.NDArray[np.bool_], sample: Sample, n_threads: int
+    ensemble: Ensemble, in_bag: npt.NDArray[np.bool_], sample: Sample, machine: Machine
 ) -> tuple[HeldOut, npt.NDArray[np.bool_]]:
     """Errors on every row of the mean of the members that did not draw it, and which rows have such members.
 
@@ -42,7 +43,7 @@ def out_of_bag(
     n_members = (~in_bag).sum(axis=0)[:, None]
     mean, spread = np.zeros(sample.y.shape), np.zeros(sample.y.shape)
     for rows in blocks(len(mean)):
-        heads = engine.forward(ensemble, sample.X[rows], n_threads=n_threads)
+        heads = engine.forward(ensemble, sample.X[rows], **machine)
         share = (~in_bag[:, rows] / np.maximum(n_members[rows].T, 1))[:, :, None]
         mean[rows] = (share * heads).sum(axis=0)
         spread[rows] = (share * (heads - mean[rows]) ** 2).sum(axis=0)

@@ -73,6 +73,7 @@ class StoredEstimator(BaseEstimator):
         self._check_values()
         stored: dict[str, Any] = dict.fromkeys(ENTRIES)
         stored["parameters"] = self.get_params(deep=False)
+        stored["parameters"].pop("device", None)  # of this machine, not of the model: another may have no GPU
         if self.__sklearn_is_fitted__():
             names = getattr(self, "feature_names_in_", None)
             stored["n_features"] = self.n_features_in_

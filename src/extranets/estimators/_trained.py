@@ -10,11 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from extranets import engine
 from extranets._random import draw_seed
+from extranets.engine import Moments
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import Fitted, Recipe
 from extranets.estimators._held_out import (
     FIRST_FOLD_ID,
-    Moments,
     Plan,
     Sample,
     cross_validation,
@@ -24,7 +24,7 @@ from extranets.estimators._held_out import (
 )
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import TrainingParameters
-from extranets.estimators._progress import progress_line, thread_count
+from extranets.estimators._progress import progress_line
 from extranets.estimators._stored import NOISE_TYPES
 from extranets.estimators._warnings import warn_user
 from extranets.model_file import require
@@ -134,7 +134,7 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
                     counts=counts,
                     count_rows=count_rows,
                     adversarial=self._adversarial(sample),
-                    n_threads=thread_count(self.n_jobs),
+                    **self._machine(),
                     progress=progress,
                 )
         except engine.TrainingDiverged as error:
@@ -255,10 +255,10 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
 
     def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
         """How these networks predict."""
-        return engine.Moments(ensemble, n_threads=thread_count(self.n_jobs))
+        return engine.moments(ensemble, **self._machine())
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
-        heads = engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
+        heads = engine.forward(self.ensemble_, X, **self._machine())
         return heads[:, :, : self.ensemble_.members.architecture.n_outputs]
 
     def _moments(self) -> Moments:

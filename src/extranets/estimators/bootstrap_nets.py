@@ -12,12 +12,12 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from extranets import engine
+from extranets.engine import Moments
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import Moments, Plan, Sample
+from extranets.estimators._held_out import Plan, Sample
 from extranets.estimators._onnx import in_units, network_moments, network_predictions
 from extranets.estimators._parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, EnsembleSize, documented
-from extranets.estimators._progress import thread_count
 from extranets.estimators._resampling import JackknifePlus, bootstrap_counts, out_of_bag
 from extranets.estimators._scaling import blocks
 from extranets.estimators._stored import check_variances
@@ -53,8 +53,8 @@ FILES: dict[str, ModuleType] = {
 class CentredMoments:
     """Moments of the resampled networks about the centre that a construction chooses."""
 
-    full: engine.Moments
-    resampled: engine.Moments
+    full: Moments
+    resampled: Moments
     construction: ModuleType
 
     @property
@@ -181,7 +181,7 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
 
         resampled = fitted.ensemble[1:]
         in_bag = bootstrap_counts(fitted.recipe.seed, resampled.members.ids, len(sample.y)) > 0
-        held, usable = out_of_bag(resampled, in_bag, sample, thread_count(self.n_jobs))
+        held, usable = out_of_bag(resampled, in_bag, sample, self._machine())
         self._check_out_of_bag(usable)
         if self.noise == "oob":
             noises = self._noises_by(lambda file: held_out_variance(held, n_averaged(file, len(resampled))))
@@ -246,9 +246,8 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
     # -- prediction ----------------------------------------------------------------------------------------------------
 
     def _centred(self, full: Ensemble, resampled: Ensemble, construction: ModuleType) -> Moments:
-        n_threads = thread_count(self.n_jobs)
         return CentredMoments(
-            engine.Moments(full, n_threads=n_threads), engine.Moments(resampled, n_threads=n_threads), construction
+            engine.moments(full, **self._machine()), engine.moments(resampled, **self._machine()), construction
         )
 
     def _moments(self) -> Moments:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
+from extranets.engine import Machine, Moments
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import Moments, Plan, Sample
+from extranets.estimators._held_out import Plan, Sample
 from extranets.estimators._onnx import network_predictions
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,
@@ -51,14 +52,14 @@ class DeltaMoments:
 
     network: Ensemble
     curvatures: list[Curvature]  # one for each output
-    n_threads: int
+    machine: Machine
     n_members: int = 1
 
     def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, None]:
-        mean = engine.Moments(self.network, n_threads=self.n_threads)(X)[0]
+        mean = engine.moments(self.network, **self.machine)(X)[0]
         leverage = np.empty_like(mean)
         for output, curvature in enumerate(self.curvatures):
-            for rows, gradients in gradient_blocks(self.network, output, X, self.n_threads):
+            for rows, gradients in gradient_blocks(self.network, output, X, self.machine["n_threads"]):
                 leverage[rows, output] = curvature.leverage(gradients)
         return mean, leverage, None
 
@@ -179,7 +180,7 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         """From the rows that the network was trained on. Shape: rows ``(n,)``."""
         outputs = range(sample.y.shape[1])
         curvatures = [self._curvature(network, output, sample.X[rows], sample.weight[rows]) for output in outputs]
-        return DeltaMoments(network, curvatures, thread_count(self.n_jobs))
+        return DeltaMoments(network, curvatures, self._machine())
 
     def _curvature(self, network: Ensemble, output: int, X: npt.NDArray[np.float32], weight: Array) -> Curvature:
         n = len(network.parameters)
@@ -213,10 +214,10 @@ class DeltaMethodRegressor(HeldOutParameters, TrainedRegressor):
         require(sizes == {len(self.ensemble_.parameters)}, "the curvature does not fit the network")
 
     def _mean_moments(self) -> Moments:
-        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+        return engine.moments(self.ensemble_, **self._machine())
 
     def _moments(self) -> Moments:
-        return DeltaMoments(self.ensemble_, self._curvatures, thread_count(self.n_jobs))
+        return DeltaMoments(self.ensemble_, self._curvatures, self._machine())
 
     def _graph_moments(self, x: Value) -> tuple[Value, Value, None]:
         roots = np.stack([curvature.root for curvature in self._curvatures])

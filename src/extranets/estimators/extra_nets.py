@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
 from extranets.encodings import has_numeric_columns
+from extranets.engine import Moments
 from extranets.estimators import _probe as probing
 from extranets.estimators._automatic import LEVELS, Effort, settings
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._cv_plus import CvPlus
 from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import ENOUGH_ROWS, FIRST_FOLD_ID, Moments, Plan, Sample, cross_validation
+from extranets.estimators._held_out import ENOUGH_ROWS, FIRST_FOLD_ID, Plan, Sample, cross_validation
 from extranets.estimators._noise_model import FEWEST_ROWS, NoiseModel, WithNoise
 from extranets.estimators._parameters import (
     ENCODINGS,
@@ -32,7 +33,6 @@ from extranets.estimators._parameters import (
     documented,
 )
 from extranets.estimators._probe import Probe
-from extranets.estimators._progress import thread_count
 from extranets.estimators._scaling import blocks
 from extranets.estimators._stored import check_variances
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
@@ -407,9 +407,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
                 "_noise_model": None,
             }
         held = self._held_out(fitted, extra, sample, plan)
-        model, variance = NoiseModel.fit(
-            held, sample.X[plan.held_rows()], fitted.recipe.seed, thread_count(self.n_jobs)
-        )
+        model, variance = NoiseModel.fit(held, sample.X[plan.held_rows()], fitted.recipe.seed, self._machine())
         return {
             **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
             "_noise_model": model,
@@ -442,9 +440,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
 
     def _moments(self) -> Moments:
         moments = super()._moments()
-        return (
-            moments if self._noise_model is None else WithNoise(moments, self._noise_model, thread_count(self.n_jobs))
-        )
+        return moments if self._noise_model is None else WithNoise(moments, self._noise_model, self._machine())
 
     def _mean_moments(self) -> Moments:
         return super()._moments()

@@ -13,10 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
 from extranets._random import Purpose, draw_seed, uniforms
-from extranets.engine import reference
+from extranets.engine import Moments, reference
 from extranets.engine.reference_encoding import column_of_input
 from extranets.estimators._fitted import Recipe
-from extranets.estimators._held_out import Moments, Sample, cross_validation
+from extranets.estimators._held_out import Sample, cross_validation
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import (
     HELD_OUT_CONSTRAINTS,
@@ -26,7 +26,6 @@ from extranets.estimators._parameters import (
     HeldOutParameters,
     documented,
 )
-from extranets.estimators._progress import thread_count
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
 from extranets.model_file import storable
@@ -191,7 +190,7 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
     def _passes(self, recipe: Recipe) -> dict[str, Any]:
         self._validate_params()  # n_passes may have changed since fit
         return {
-            "n_threads": thread_count(self.n_jobs),
+            **self._machine(),
             "n_passes": self.n_passes,
             "dropout_keep": recipe.options.dropout_keep,
             "input_keep": recipe.options.input_keep,
@@ -199,7 +198,7 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
         }
 
     def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
-        return engine.Moments(ensemble, **self._passes(recipe))
+        return engine.moments(ensemble, **self._passes(recipe))
 
     def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
         heads = engine.forward(self.ensemble_, X, **self._passes(self._fitted.recipe))

@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval
 
 from extranets import engine
 from extranets._random import draw_seed
-from extranets.engine import pbp
+from extranets.engine import Moments, pbp
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Moments, Sample
+from extranets.estimators._held_out import Sample
 from extranets.estimators._parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._stored import NOISE_TYPES

@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval
 
 from extranets import engine
 from extranets._random import draw_seed
-from extranets.engine import variational
+from extranets.engine import Moments, variational
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Moments, Sample
+from extranets.estimators._held_out import Sample
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import ADAM_CONSTRAINTS, MOST_COUNT, AdamParameters, documented
 from extranets.estimators._progress import progress_line, thread_count
@@ -131,7 +131,7 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
         require(architecture.n_outputs == len(self._y_scaling.centre), "the posterior does not fit the outputs")
 
     def _moments(self) -> Moments:
-        return engine.Moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
+        return engine.moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
 
     def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
         return network_moments(x, self.ensemble_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.engine import Moments, forward, jacobian, reference
+from extranets.engine import forward, jacobian, moments, reference
 from extranets.networks import Architecture, Ensemble, draw_members
 
 HIDDEN = [(), (5,), (50,), (20, 7), (9, 33, 2)]
@@ -28,7 +28,7 @@ def rows(n, n_inputs=3):
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_forward_matches_reference(variant, hidden):
+def test_forward_matches_reference(anywhere, hidden):
     ensemble, X = make_ensemble(hidden), rows(131)
     heads = forward(ensemble, X)
     assert heads.shape == (4, 131, 2)
@@ -36,7 +36,7 @@ def test_forward_matches_reference(variant, hidden):
         np.testing.assert_allclose(heads[i], reference.forward(layers_of(ensemble, i), X.astype(float))[-1], atol=2e-5)
 
 
-def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(variant):
+def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere):
     """Bit for bit: alone, in any block, on any number of threads."""
     ensemble, X = make_ensemble((50, 9)), rows(1300)
     whole = forward(ensemble, X)
@@ -46,10 +46,10 @@ def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(variant):
 
 
 @pytest.mark.parametrize("learned", [False, True])
-def test_moments_are_those_of_the_members(variant, learned):
+def test_moments_are_those_of_the_members(anywhere, learned):
     ensemble, X = make_ensemble((20,), learned=learned), rows(777)
     heads = forward(ensemble, X).astype(np.float64)
-    mean, variance, noise = Moments(ensemble, n_threads=2)(X)
+    mean, variance, noise = moments(ensemble, n_threads=2)(X)
     np.testing.assert_allclose(mean, heads[:, :, :2].mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(variance, heads[:, :, :2].var(axis=0), rtol=1e-9, atol=1e-15)
     if learned:
@@ -62,13 +62,13 @@ def test_moments_keep_digits_when_the_mean_is_large():
     """Members 1e6 + {0, 1}: the variance is 0.25 exactly; sums of squares about zero would lose it."""
     members = draw_members(Architecture(1, (), 1, 1), 1.0, seed=0, ids=[0, 1])
     ensemble = Ensemble(members, np.array([0, 1e6, 0, 1e6 + 1], dtype=np.float32))
-    mean, variance, _ = Moments(ensemble)(np.zeros((3, 1)))
+    mean, variance, _ = moments(ensemble)(np.zeros((3, 1)))
     assert mean[0, 0] == 1e6 + 0.5
     np.testing.assert_array_equal(variance, 0.25)
 
 
 def test_variance_of_one_member_is_zero():
-    _, variance, _ = Moments(make_ensemble((20,), n_members=1))(rows(50))
+    _, variance, _ = moments(make_ensemble((20,), n_members=1))(rows(50))
     assert (variance == 0).all()
 
 

@@ -43,7 +43,7 @@ def test_gradient(variant, hidden, loss):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_trajectory(variant, hidden, loss):
+def test_trajectory(anywhere, hidden, loss):
     members, X, y, weight = make(hidden, loss)
     assert_same_path(members, X, y, Options(loss=loss, n_epochs=6, batch_size=8), weight=weight)
 
@@ -70,7 +70,7 @@ OPTIONS = {
 @pytest.mark.parametrize("changes", OPTIONS.values(), ids=OPTIONS.keys())
 @pytest.mark.parametrize("hidden", [(), (6,), (7, 5, 9, 4)])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_trajectory_with_every_option(variant, changes, hidden, loss):
+def test_trajectory_with_every_option(anywhere, changes, hidden, loss):
     members, X, y, weight = make(hidden, loss)
     assert_same_path(members, X, y, replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes), weight=weight)
 
@@ -88,13 +88,13 @@ WARM_UP = {
 
 @pytest.mark.parametrize("changes", WARM_UP.values(), ids=WARM_UP.keys())
 @pytest.mark.parametrize("hidden", [(), (6,), (7, 5)])
-def test_trajectory_with_warm_up(variant, changes, hidden):
+def test_trajectory_with_warm_up(anywhere, changes, hidden):
     members, X, y, weight = make(hidden, "gaussian_nll")
     options = Options(loss="gaussian_nll", n_epochs=6, warm_up_epochs=3, batch_size=8)
     assert_same_path(members, X, y, replace(options, **changes), weight=weight)
 
 
-def test_the_variance_rests_during_warm_up(variant):
+def test_the_variance_rests_during_warm_up(anywhere):
     members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
     options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8)
     trained = train(members, X, y, options, SEED, sample_weight=weight)
@@ -115,7 +115,7 @@ def test_training_loss_is_the_full_loss_of_the_rows_as_they_are():
 
 
 @pytest.mark.parametrize("warm_up_epochs", [0, 5])
-def test_patience_is_counted_from_the_end_of_the_warm_up(variant, warm_up_epochs):
+def test_patience_is_counted_from_the_end_of_the_warm_up(anywhere, warm_up_epochs):
     """With a tolerance that nothing passes, only the first validation counts as an improvement."""
     members, X, y, _ = make((6,), "gaussian_nll")
     options = Options(
@@ -146,14 +146,14 @@ STEPS = np.array([0.1, 0.02, 0.05], dtype=np.float32)
 
 @pytest.mark.parametrize(("loss", "changes"), ADVERSARIAL_CASES)
 @pytest.mark.parametrize("hidden", [(), (6,), (20, 7), (7, 5, 4)])
-def test_trajectory_with_adversarial_rows(variant, loss, changes, hidden):
+def test_trajectory_with_adversarial_rows(anywhere, loss, changes, hidden):
     members, X, y, weight = make(hidden, loss)
     options = replace(Options(loss=loss, n_epochs=5, batch_size=8), **changes)
     assert_same_path(members, X, y, options, weight=weight, adversarial=STEPS)
     assert_same_path(members, X, y, options, adversarial=STEPS)
 
 
-def test_adversarial_rows_with_bootstrap_counts(variant):
+def test_adversarial_rows_with_bootstrap_counts(anywhere):
     members, X, y, _ = make((6,))
     counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
     assert_same_path(members, X, y, Options(n_epochs=5, batch_size=8), counts=counts, adversarial=STEPS)
@@ -176,7 +176,7 @@ def test_any_shape_with_adversarial_rows(n, n_inputs, n_outputs, hidden, batch, 
     assert_same_path(members, X, y, options, weight=weight, adversarial=np.full(n_inputs, 0.03), atol=1e-3)
 
 
-def test_adversarial_steps_of_zero_are_plain_training(variant):
+def test_adversarial_steps_of_zero_are_plain_training(anywhere):
     """Every row twice: the same mean loss and the same gradients, but for the order of additions."""
     members, X, y, weight = make((20, 7))
     options = Options(n_epochs=5, batch_size=8)
@@ -187,7 +187,7 @@ def test_adversarial_steps_of_zero_are_plain_training(variant):
 
 
 @pytest.mark.parametrize("changes", [{}, {"validation_fraction": 0.3, "patience": 2, "learning_rate": 0.05}], ids=str)
-def test_trajectory_with_bootstrap_counts(variant, changes):
+def test_trajectory_with_bootstrap_counts(anywhere, changes):
     members, X, y, _ = make((6,))
     counts = np.random.default_rng(3).poisson(1.0, (2, len(X))).astype(np.uint16)
     assert_same_path(members, X, y, replace(Options(n_epochs=5, batch_size=8), **changes), counts=counts)

@@ -1,0 +1,107 @@
+"""The engine on an NVIDIA GPU: the same streams and the same arithmetic as on the CPU, equal to float32 rounding.
+
+One block of threads trains one member; ``kernels/`` holds its arithmetic, ``training`` what happens to whole ensembles.
+Results are plain host arrays: a model that was trained here loads and predicts on machines without a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets.engine.cuda import training
+from extranets.engine.cuda.gpu import NoGpu, the_gpu
+from extranets.engine.cuda.prediction import Passes
+from extranets.engine.native import adversarial_steps, float32, in_any_start, raise_if_diverged, training_arrays
+from extranets.engine.options import Options, Trained
+from extranets.networks import Ensemble, Members
+
+__all__ = ["Moments", "NoGpu", "forward", "train"]
+
+_MEMORY_SHARE = 0.8  # of what is free
+
+
+def train(
+    members: Members,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    options: Options,
+    seed: int,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    adversarial: npt.ArrayLike | None = None,
+    counts: npt.NDArray[np.uint16] | None = None,
+    count_rows: npt.ArrayLike | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Trained:
+    """As :func:`extranets.engine.native.train`."""
+    arrays = training_arrays(members, X, y, sample_weight, counts, count_rows)
+    arrays["adversarial"] = None if adversarial is None else adversarial_steps(adversarial)
+    report = progress or (lambda share: None)
+    parts = []
+    for some in _at_once(members, arrays, options):
+        own = {**arrays, "members": arrays["members"][some], "widths": arrays["widths"][some]}
+        own["count_rows"] = None if arrays["count_rows"] is None else arrays["count_rows"][some]
+        before, share = some.start / len(members), (some.stop - some.start) / len(members)
+
+        def partly(done: float, before: float = before, share: float = share) -> None:
+            report(before + share * done)
+
+        parts.append(training.train(the_gpu(), members[some], own, options, seed, partly))
+    outcomes = np.concatenate([part.starts.outcome for part in parts])
+    raise_if_diverged(members, outcomes, in_any_start(options))
+    return training.joined(parts)
+
+
+def _at_once(members: Members, arrays: dict[str, Any], options: Options) -> Iterator[slice]:
+    """As many members as the GPU's memory has room for, then the next."""
+    free = _MEMORY_SHARE * the_gpu().free_bytes() - arrays["X"].nbytes - arrays["y"].nbytes
+    n = max(1, min(len(members), int(free / training.bytes_per_member(members, arrays, options))))
+    return (slice(begin, min(begin + n, len(members))) for begin in range(0, len(members), n))
+
+
+def forward(
+    ensemble: Ensemble,
+    X: npt.ArrayLike,
+    *,
+    n_passes: int | None = None,
+    dropout_keep: float = 1.0,
+    input_keep: float = 1.0,
+    seed: int = 0,
+) -> npt.NDArray[np.float32]:
+    """As :func:`extranets.engine.native.forward`."""
+    X = float32(X)
+    passes = Passes(the_gpu(), ensemble, n_passes, dropout_keep, input_keep, seed)
+    out = np.empty((passes.n_passes, len(X), passes.architecture.n_heads), dtype=np.float32)
+    for rows, heads in passes.blocks(X):
+        out[:, rows] = the_gpu().host(heads)
+    return out
+
+
+class Moments:
+    """As :class:`extranets.engine.native.Moments`."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        n_passes: int | None = None,
+        dropout_keep: float = 1.0,
+        input_keep: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self._passes = Passes(the_gpu(), ensemble, n_passes, dropout_keep, input_keep, seed)
+        self.n_members = self._passes.n_passes
+
+    def __call__(
+        self, X: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        X = float32(X)
+        architecture = self._passes.architecture
+        mean, variance, noise = (np.empty((len(X), architecture.n_outputs)) for _ in range(3))
+        for rows, heads in self._passes.blocks(X):
+            mean[rows], variance[rows], noise[rows] = self._passes.moments(heads)
+        return mean, variance, noise if architecture.learns_noise else None

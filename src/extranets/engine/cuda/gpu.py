@@ -1,0 +1,123 @@
+"""One NVIDIA GPU, through CuPy: memory, kernels, and the order in which they run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+N_THREADS = 256  # kThreads in kernels/team.cuh
+WARP = 32
+OWN_SHARED_BYTES = 2048  # kept free for the kernels' own variables
+
+# In the order in which they build on each other; NVRTC gets them as one text.
+SOURCES = (
+    "team",
+    "philox",
+    "problem",
+    "products",
+    "encoding",
+    "loss",
+    "adam",
+    "network",
+    "adversarial",
+    "training",
+    "kernels",
+)
+# Square roots and divisions to the last bit would cost a tenth of a training. Denormal numbers are flushed as on the CPU.
+COMPILER_OPTIONS = ("-std=c++17", "--prec-sqrt=false", "--prec-div=false", "--ftz=true")
+
+
+class NoGpu(RuntimeError):
+    """``device="cuda"`` where there is no GPU to use; the message says what is missing."""
+
+
+def kernel_source(name: str) -> str:
+    return (files(__package__) / "kernels" / f"{name}.cuh").read_text(encoding="utf-8")
+
+
+class Gpu:
+    """The current CUDA device. Arrays are CuPy's; kernels run one after the other, but for those launched ``ahead``."""
+
+    def __init__(self) -> None:
+        try:
+            import cupy
+        except ImportError:
+            raise NoGpu(
+                "device='cuda' needs CuPy: pip install 'extranets[cuda]' (for CUDA 12), or cupy-cuda13x for CUDA 13."
+            ) from None
+        try:
+            n_devices = cupy.cuda.runtime.getDeviceCount()
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            raise NoGpu(f"device='cuda' found no working NVIDIA driver ({error}); use device='cpu'.") from None
+        if n_devices == 0:
+            raise NoGpu("device='cuda' found no NVIDIA GPU on this machine; use device='cpu'.")
+        self.xp = cupy
+        device = cupy.cuda.Device()
+        self.n_processors = int(device.attributes["MultiProcessorCount"])
+        self.shared_bytes = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
+        self._side = cupy.cuda.Stream(non_blocking=True)
+
+    @functools.cache  # noqa: B019 - one Gpu for each process
+    def _kernel(self, name: str, in_shared: int) -> Any:
+        module = self._module(in_shared)
+        kernel = module.get_function(name)
+        if name in ("train_steps", "evaluate", "forward_rows"):
+            kernel.max_dynamic_shared_size_bytes = self.shared_bytes - kernel.shared_size_bytes
+        return kernel
+
+    @functools.cache  # noqa: B019
+    def _module(self, in_shared: int) -> Any:
+        text = f"#define IN_SHARED {in_shared}\n" + "\n".join(kernel_source(name) for name in SOURCES)
+        return self.xp.RawModule(code=text, options=COMPILER_OPTIONS, backend="nvrtc")
+
+    def launch(
+        self,
+        name: str,
+        n_blocks: int,
+        arguments: Sequence[Any],
+        *,
+        n_threads: int = N_THREADS,
+        shared_floats: int = 0,
+        in_shared: int = 0,
+        ahead: bool = False,
+    ) -> None:
+        """Structures and NumPy scalars go by value, arrays by address. ``ahead``: beside the other kernels."""
+        kernel = self._kernel(name, in_shared)
+        stream = self._side if ahead else self.xp.cuda.get_current_stream()
+        with stream:
+            kernel((n_blocks,), (n_threads,), tuple(arguments), shared_mem=4 * shared_floats)
+
+    def mark(self, *, ahead: bool = False) -> Any:
+        """A point in the order of kernels that one can wait for."""
+        return (self._side if ahead else self.xp.cuda.get_current_stream()).record()
+
+    def hold(self, mark: Any, *, ahead: bool = False) -> None:
+        """Kernels launched from now on begin after ``mark``."""
+        (self._side if ahead else self.xp.cuda.get_current_stream()).wait_event(mark)
+
+    def wait(self, mark: Any) -> None:
+        mark.synchronize()
+
+    def finish(self) -> None:
+        self.xp.cuda.get_current_stream().synchronize()
+        self._side.synchronize()
+
+    def array(self, host: Any) -> Any:
+        return self.xp.asarray(host)
+
+    def host(self, array: Any) -> Any:
+        return self.xp.asnumpy(array)
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def free_bytes(self) -> int:
+        pool = self.xp.get_default_memory_pool()
+        return int(self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+
+
+@functools.cache
+def the_gpu() -> Gpu:
+    return Gpu()

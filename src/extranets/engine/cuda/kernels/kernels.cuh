@@ -1,0 +1,157 @@
+// The kernels that the host launches. A block of threads works on one member, or on one member and a block of rows.
+
+// Glorot-uniform weights, zero biases and moments.
+KERNEL initialise(CONSTANT Problem p, const int* slots, int attempt) {
+    const int slot = slots[block_index()];
+    const int* widths = p.widths + slot * (p.n_layers - 1);
+    const Network net{p, widths, p.parameters + slot * p.block_size, p.values + slot * p.values_size, nullptr, nullptr};
+    for (long long i = thread_index(); i < p.block_size; i += n_threads()) {
+        net.parameters[i] = 0.0f;
+        p.first[slot * p.block_size + i] = 0.0f;
+        p.second[slot * p.block_size + i] = 0.0f;
+    }
+    for (long long i = thread_index(); i < p.values_size; i += n_threads()) net.values[i] = 0.0f;
+    barrier();
+    const Stream stream = make_stream(p.seed, p.ids[slot], kInit, attempt, 0);
+    long long words = 0;
+    for (int l = 0; l < p.n_layers; ++l) {
+        const Place& place = net.place(l);
+        const int depth = net.depth(l), width = net.width(l);
+        const long long n_in = depth + (l == 0 && p.encoding.by_edges ? p.encoding.n_entries : 0);
+        const float limit = sqrtf(6.0f / float(n_in + width));
+        for (long long w = thread_index(); w < n_in * width; w += n_threads()) {
+            const int i = int(w / width), j = int(w % width), row = i < depth ? i : i + 1;  // the biases lie in between
+            const int at = net.is_output(l) ? j * place.stride + i : row * place.stride + j;
+            net.parameters[place.weights + at] = (2.0f * random_uniform(stream, words + w) - 1.0f) * limit;
+        }
+        words += n_in * width;
+    }
+    barrier();
+    net.refresh_values();
+}
+
+// Values at edges, for members whose parameters came from elsewhere.
+KERNEL refresh(CONSTANT Problem p, const int* slots) {
+    const int slot = slots[block_index()];
+    const Network net{p, p.widths + slot * (p.n_layers - 1), p.parameters + slot * p.block_size,
+                      p.values + slot * p.values_size, nullptr, nullptr};
+    net.refresh_values();
+}
+
+// Fisher-Yates, from the last place down, by one warp for each member: `out` gets a shuffled copy of `rows`. A warp takes as
+// many steps at once as it has lanes, unless two of them touch the same place; with few rows that is often, with many seldom.
+KERNEL shuffle_rows(CONSTANT Problem p, const int* slots, const unsigned* rows, const long long* begins,
+                    const long long* ends, unsigned* out, long long out_stride, int purpose, int attempt, int part) {
+    const int slot = slots[block_index()], lane = thread_index();
+    const long long n = ends[slot] - begins[slot];
+    unsigned* order = out + slot * out_stride;
+    for (long long i = lane; i < n; i += n_threads()) order[i] = rows[begins[slot] + i];
+    barrier();
+    const Stream stream = make_stream(p.seed, p.ids[slot], purpose, attempt, part);
+    for (long long last = n - 1; last > 0; last -= n_threads()) {
+        const long long i = last - lane;
+        const bool swaps = i > 0;
+        const long long j = swaps ? (random_word(stream, n - 1 - i) * static_cast<unsigned long long>(i + 1)) >> 32 : i;
+        const auto swap = [&] {
+            if (!swaps) return;
+            const unsigned held = order[i];
+            order[i] = order[j];
+            order[j] = held;
+        };
+        if (none_of_warp(j != i && j > last - n_threads()) && warp_differs(j))
+            swap();
+        else
+            in_turn(swap);
+        barrier();
+    }
+}
+
+// Steps of one epoch. IN_SHARED is set when this file is compiled: see train_member.
+KERNEL train_steps(CONSTANT Problem p, const int* slots, const unsigned* orders, long long order_stride,
+                   const long long* n_rows, const int* capacities, int epoch, int attempt, int unit_variance,
+                   long long first_step, long long end_step, double* loss_sums) {
+    const int slot = slots[block_index()];
+    train_member<IN_SHARED>(p, slot, orders + slot * order_stride, n_rows[slot], capacities[slot],
+                            {epoch, attempt, unit_variance, first_step, end_step},
+                            loss_sums + static_cast<long long>(slot) * p.options.n_epochs + epoch);
+}
+
+// Rows of the table into a workspace, and their heads: finish(row) when they are there.
+template <class RowOf, class Finish>
+DEVICE void heads_of_rows(Network& net, int n_rows, const RowOf& row_of, const Dropout& dropout, const Finish& finish) {
+    const Problem& p = net.problem;
+    const int across = p.x_stride / 4, stride = net.place(0).activation_stride;
+    net.input = net.memory + net.place(0).activation;
+    net.prepare(n_rows);
+    for (int i = thread_index(); i < n_rows * across; i += n_threads()) {
+        const int at = 4 * (i % across);
+        store4(net.input + i / across * stride + at, load4(p.X + row_of(i / across) * p.x_stride + at));
+    }
+    barrier();
+    if (p.encoding.n_columns > 0) {
+        net.encode(0, n_rows);
+        barrier();
+    }
+    net.forward(n_rows, dropout, finish);
+}
+
+DEVICE Network network_of(const Problem& p, int slot, bool in_shared) {
+    float* memory = in_shared ? shared_memory() : p.workspace + block_index() * p.workspace_size;
+    return {p, p.widths + slot * (p.n_layers - 1), p.parameters + slot * p.block_size, p.values + slot * p.values_size, memory,
+            nullptr};
+}
+
+// Summed loss of a member's rows, no dropout: partial[slot's place, block of rows].
+KERNEL evaluate(CONSTANT Problem p, const int* slots, const unsigned* rows, const long long* begins,
+                const long long* ends, int rows_per_block, int blocks_per_member, int in_shared, double* partial) {
+    SHARED double room[kMostWarps + 1];
+    const int place = block_index() / blocks_per_member, slot = slots[place];
+    const long long begin = begins[slot] + static_cast<long long>(block_index() % blocks_per_member) * rows_per_block;
+    const long long left = ends[slot] - begin;
+    const int n_rows = left <= 0 ? 0 : int(left < rows_per_block ? left : rows_per_block);
+    Network net = network_of(p, slot, in_shared);
+    double loss = 0;
+    heads_of_rows(net, n_rows, [&](int r) { return static_cast<long long>(rows[begin + r]); }, no_dropout(), [&](int r) {
+        const long long row = rows[begin + r];
+        loss += row_loss(p.options.loss, net.heads() + r * p.n_heads, p.y + row * p.n_outputs, p.n_outputs,
+                         p.weight ? p.weight[row] : 1.0f, 1.0f, nullptr, false);
+    });
+    const double sum = block_sum(loss, room);
+    if (thread_index() == 0) partial[block_index()] = sum;
+}
+
+// Heads of passes for the rows of X: out[pass, row, head]. Pass p is that of member p mod n_members, thinned by dropout from
+// the stream of p where something is to be dropped.
+KERNEL forward_rows(CONSTANT Problem p, long long n_rows, int n_members, int rows_per_block, int blocks_per_pass,
+                    int in_shared, float* out) {
+    const int pass = block_index() / blocks_per_pass;
+    const long long begin = static_cast<long long>(block_index() % blocks_per_pass) * rows_per_block;
+    const int n = int(n_rows - begin < rows_per_block ? n_rows - begin : rows_per_block);
+    Network net = network_of(p, pass % n_members, in_shared);
+    const Dropout dropout{make_stream(p.seed, pass, kPass, 0, 0), p.options.input_keep, p.options.dropout_keep, false};
+    heads_of_rows(net, n, [&](int r) { return begin + r; }, dropout, [&](int r) {
+        for (int h = 0; h < p.n_heads; ++h) out[(pass * n_rows + begin + r) * p.n_heads + h] = net.heads()[r * p.n_heads + h];
+    });
+}
+
+// Mean and variance (1/T) over passes, and the mean of predicted variances: as in native/predict.hpp, taken about the first
+// pass.
+KERNEL moments(const float* heads, long long n_rows, int n_passes, int n_outputs, int n_heads, double* mean, double* variance,
+               double* mean_variance) {
+    for (long long i = static_cast<long long>(block_index()) * n_threads() + thread_index(); i < n_rows * n_outputs;
+         i += static_cast<long long>(n_blocks()) * n_threads()) {
+        const float* head = heads + i / n_outputs * n_heads + i % n_outputs;
+        const double first = head[0];
+        double sum = 0, squares = 0, noise = 0;
+        for (int pass = 0; pass < n_passes; ++pass, head += n_rows * n_heads) {
+            const double d = double(head[0]) - first;
+            sum += d;
+            squares += d * d;
+            if (n_heads > n_outputs) noise += exp(double(clamp_log_variance(head[n_outputs])));
+        }
+        const double shift = sum / n_passes, v = squares / n_passes - shift * shift;
+        mean[i] = first + shift;
+        variance[i] = v > 0 ? v : 0;
+        if (n_heads > n_outputs) mean_variance[i] = noise / n_passes;
+    }
+}

@@ -1,0 +1,84 @@
+// Stands in for kernels/team.cuh where there is no GPU: a block's threads are threads of this machine, blocks come one after
+// the other, a warp has one lane. The kernels' own text is compiled as it is.
+#include <barrier>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#define DEVICE inline
+#define SHARED static
+#define CONSTANT const
+#define KERNEL extern "C" void
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+constexpr int kThreads = 256;
+constexpr int kWarp = 1;
+
+static thread_local int my_index;
+static int my_threads, my_block, my_blocks;
+static std::unique_ptr<std::barrier<>> my_barrier;
+static std::vector<float4> my_memory;
+
+inline float* shared_memory() { return reinterpret_cast<float*>(my_memory.data()); }
+inline int thread_index() { return my_index; }
+inline int n_threads() { return my_threads; }
+inline int block_index() { return my_block; }
+inline int n_blocks() { return my_blocks; }
+inline void barrier() {
+    if (my_threads > 1) my_barrier->arrive_and_wait();
+}
+
+template <class T>
+T warp_sum(T x) { return x; }
+inline bool none_of_warp(bool x) { return !x; }
+inline bool warp_differs(long long) { return true; }
+template <class Work>
+void in_turn(const Work& work) { work(); }
+
+inline float line(float a, float x, float b) { return std::fma(a, x, b); }
+inline float sinpif(float x) { return float(std::sin(3.14159265358979323846 * x)); }
+inline float cospif(float x) { return float(std::cos(3.14159265358979323846 * x)); }
+
+template <class Vector>
+void copy_async(Vector* to, const Vector* from) { *to = *from; }
+inline void wait_for_copies() {}
+
+// Calls kernel(arguments...) for every block and thread. Shared memory begins as garbage, as on a GPU.
+template <class... Arguments, std::size_t... index>
+void run(void (*kernel)(Arguments...), int blocks, int threads, long shared_bytes, void** arguments,
+         std::index_sequence<index...>) {
+    my_threads = threads;
+    my_blocks = blocks;
+    my_barrier = std::make_unique<std::barrier<>>(threads);
+    const float nan = std::nanf("");
+    my_memory.assign(std::size_t(shared_bytes) / 16 + 1, float4{nan, nan, nan, nan});
+    const auto thread = [&](int index_of_thread) {
+        my_index = index_of_thread;
+        for (int block = 0; block < blocks; ++block) {
+            barrier();
+            if (index_of_thread == 0) my_block = block;
+            barrier();
+            kernel(*static_cast<std::remove_cv_t<Arguments>*>(arguments[index])...);
+        }
+    };
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(thread, i);
+    thread(0);
+    for (auto& other : others) other.join();
+}
+
+#define LAUNCHER(kernel)                                                                                      \
+    extern "C" void launch_##kernel(int blocks, int threads, long shared_bytes, void** arguments) {           \
+        launch(kernel, blocks, threads, shared_bytes, arguments);                                             \
+    }
+template <class... Arguments>
+void launch(void (*kernel)(Arguments...), int blocks, int threads, long shared_bytes, void** arguments) {
+    run(kernel, blocks, threads, shared_bytes, arguments, std::index_sequence_for<Arguments...>{});
+}
