@@ -50,7 +50,9 @@ def anywhere(request, monkeypatch):
     monkeypatch.setattr(doors, "native", CudaDoors)
     most = (KERNELS + GPU).index(request.param) % 4
     monkeypatch.setattr(training, "in_shared_memory", at_most_in_shared(most))
+    monkeypatch.setattr(training, "fixed_for", lambda *_: ())  # one compilation for all tests
     if request.param in KERNELS:
-        gpu = HostGpu(shared_bytes=1 << 30 if most else 0)
+        n_threads = (1, 5, 2, 3)[most]  # tiles are smaller where threads are many
+        gpu = HostGpu(shared_bytes=1 << 30 if most else 0, n_threads=n_threads)
         monkeypatch.setattr(cuda, "the_gpu", lambda: gpu)
     yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -205,13 +206,14 @@ def clipped(gradients: Layers, max_norm: float) -> Layers:
 # --- Adam -------------------------------------------------------------------------------------------------------------
 
 
-def scheduled_rate(rate: float, schedule: Schedule, step: int, n_steps: int) -> float:
+def scheduled_rate(rate: float, schedule: Schedule, step: Any, n_steps: int) -> Any:
+    """Of a step, or of an array of steps."""
     done = step / n_steps
     if schedule == "linear":
         return rate * (1 - done)
     if schedule == "cosine":
-        return rate * 0.5 * (1 + math.cos(math.pi * done))
-    return rate
+        return rate * 0.5 * (1 + np.cos(np.pi * done))
+    return rate + 0 * done
 
 
 class Adam:

@@ -15,22 +15,21 @@ from pathlib import Path
 
 import numpy as np
 
-from extranets.engine.cuda.gpu import SOURCES, WARP, kernel_source
+from extranets.engine.cuda.gpu import WARP, Fixed, kernel_source, module_source
 
 TEAM = Path(__file__).parent / "team.hpp"
 FLAGS = ["-std=c++20", "-O2", "-march=native", "-shared", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
 
 
-def host_source(in_shared: int) -> str:
-    kernels = "\n".join(kernel_source(name) for name in SOURCES if name != "team")
+def host_source(module: str, fixed: Fixed) -> str:
+    kernels = module_source(module, fixed).replace(kernel_source("team"), TEAM.read_text())
     names = re.findall(r"^KERNEL (\w+)\(", kernels, flags=re.MULTILINE)
-    launchers = "\n".join(f"LAUNCHER({name})" for name in names)
-    return f"#define IN_SHARED {in_shared}\n{TEAM.read_text()}\n{kernels}\n{launchers}\n"
+    return kernels + "".join(f"LAUNCHER({name})\n" for name in names)
 
 
 @functools.cache
-def library(in_shared: int) -> ctypes.CDLL:
-    source = host_source(in_shared)
+def library(module: str, fixed: Fixed) -> ctypes.CDLL:
+    source = host_source(module, fixed)
     folder = Path(tempfile.gettempdir()) / "extranets-cuda-on-host"
     folder.mkdir(exist_ok=True)
     built = folder / f"{hashlib.sha256((source + str(FLAGS)).encode()).hexdigest()[:24]}.so"
@@ -53,16 +52,17 @@ class HostGpu:
         self.shared_bytes, self.n_threads = shared_bytes, n_threads
         self.launched: list[tuple[str, int]] = []
 
-    def launch(self, name, n_blocks, arguments, *, n_threads=256, shared_floats=0, in_shared=0, ahead=False):
+    def launch(self, name, n_blocks, arguments, *, n_threads=256, shared_floats=0, fixed=(), ahead=False):
         assert 4 * shared_floats <= self.shared_bytes
-        self.launched.append((name, in_shared))
+        self.launched.append((name, fixed))
         kept = [
             np.asarray(a.ctypes.data, dtype=np.uint64) if isinstance(a, np.ndarray) and a.ndim else np.asarray(a)
             for a in arguments
         ]
         addresses = (ctypes.c_void_p * len(kept))(*(a.ctypes.data for a in kept))
         threads = 1 if n_threads == WARP else self.n_threads
-        getattr(library(in_shared), f"launch_{name}")(n_blocks, threads, ctypes.c_long(4 * shared_floats), addresses)
+        kernels = library("training" if name == "train_steps" else "rows", fixed)
+        getattr(kernels, f"launch_{name}")(n_blocks, threads, ctypes.c_long(4 * shared_floats), addresses)
 
     def mark(self, *, ahead=False):
         return None

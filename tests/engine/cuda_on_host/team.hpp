@@ -18,7 +18,7 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 512;
 constexpr int kWarp = 1;
 
 static thread_local int my_index;
@@ -33,6 +33,14 @@ inline int block_index() { return my_block; }
 inline int n_blocks() { return my_blocks; }
 inline void barrier() {
     if (my_threads > 1) my_barrier->arrive_and_wait();
+}
+
+inline void warp_barrier() {}
+
+template <class Work>
+void for_each(int n_rows, int n_columns, const Work& work) {
+    for (int row = thread_index(); row < n_rows; row += n_threads())
+        for (int column = 0; column < n_columns; ++column) work(row, column);
 }
 
 template <class T>

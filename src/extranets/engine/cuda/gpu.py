@@ -7,24 +7,14 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-N_THREADS = 256  # kThreads in kernels/team.cuh
+MOST_THREADS = 512  # kThreads in kernels/team.cuh
+N_THREADS = 256
 WARP = 32
 OWN_SHARED_BYTES = 2048  # kept free for the kernels' own variables
 
 # In the order in which they build on each other; NVRTC gets them as one text.
-SOURCES = (
-    "team",
-    "philox",
-    "problem",
-    "products",
-    "encoding",
-    "loss",
-    "adam",
-    "network",
-    "adversarial",
-    "training",
-    "kernels",
-)
+_COMMON = ("team", "philox", "sums", "problem", "products", "encoding", "loss", "network")
+SOURCES = {"rows": (*_COMMON, "rows"), "training": (*_COMMON, "adam", "adversarial", "training")}
 # Square roots and divisions to the last bit would cost a tenth of a training. Denormal numbers are flushed as on the CPU.
 COMPILER_OPTIONS = ("-std=c++17", "--prec-sqrt=false", "--prec-div=false", "--ftz=true")
 
@@ -35,6 +25,14 @@ class NoGpu(RuntimeError):
 
 def kernel_source(name: str) -> str:
     return (files(__package__) / "kernels" / f"{name}.cuh").read_text(encoding="utf-8")
+
+
+Fixed = tuple[tuple[str, int], ...]
+
+
+def module_source(name: str, fixed: Fixed) -> str:
+    defined = "".join(f"#define {constant} {value}\n" for constant, value in fixed)
+    return defined + "\n".join(kernel_source(part) for part in SOURCES[name])
 
 
 class Gpu:
@@ -60,17 +58,15 @@ class Gpu:
         self._side = cupy.cuda.Stream(non_blocking=True)
 
     @functools.cache  # noqa: B019 - one Gpu for each process
-    def _kernel(self, name: str, in_shared: int) -> Any:
-        module = self._module(in_shared)
-        kernel = module.get_function(name)
+    def _kernel(self, name: str, fixed: Fixed) -> Any:
+        kernel = self._module("training" if name == "train_steps" else "rows", fixed).get_function(name)
         if name in ("train_steps", "evaluate", "forward_rows"):
             kernel.max_dynamic_shared_size_bytes = self.shared_bytes - kernel.shared_size_bytes
         return kernel
 
     @functools.cache  # noqa: B019
-    def _module(self, in_shared: int) -> Any:
-        text = f"#define IN_SHARED {in_shared}\n" + "\n".join(kernel_source(name) for name in SOURCES)
-        return self.xp.RawModule(code=text, options=COMPILER_OPTIONS, backend="nvrtc")
+    def _module(self, name: str, fixed: Fixed) -> Any:
+        return self.xp.RawModule(code=module_source(name, fixed), options=COMPILER_OPTIONS, backend="nvrtc")
 
     def launch(
         self,
@@ -80,11 +76,14 @@ class Gpu:
         *,
         n_threads: int = N_THREADS,
         shared_floats: int = 0,
-        in_shared: int = 0,
+        fixed: Fixed = (),
         ahead: bool = False,
     ) -> None:
-        """Structures and NumPy scalars go by value, arrays by address. ``ahead``: beside the other kernels."""
-        kernel = self._kernel(name, in_shared)
+        """Structures and NumPy scalars go by value, arrays by address.
+
+        ``fixed`` holds names and values that the kernel is compiled for; ``ahead``: beside the other kernels.
+        """
+        kernel = self._kernel(name, fixed)
         stream = self._side if ahead else self.xp.cuda.get_current_stream()
         with stream:
             kernel((n_blocks,), (n_threads,), tuple(arguments), shared_mem=4 * shared_floats)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.encodings import PiecewiseLinear
-from extranets.engine.options import LOSSES, SCHEDULES, Options
+from extranets.engine.options import LOSSES, Options
 from extranets.networks import MOST_LAYERS, Architecture, Ensemble, Members
 
 _POINTER = np.uint64
@@ -22,15 +22,13 @@ PLACE = np.dtype([(name, np.int32) for name in ("stride", "weights", "activation
 WORKSPACE_PARTS = ("next_input", "heads", "delta_heads", "y", "weight", "rows", "edge", "below", "above")
 WORKSPACE = np.dtype([(name, np.int32) for name in WORKSPACE_PARTS])
 OPTIONS = np.dtype(
-    [(name, np.int32) for name in ("loss", "schedule", "n_epochs", "batch_size")]
+    [(name, np.int32) for name in ("loss", "n_epochs", "batch_size")]
     + [
         (name, np.float32)
         for name in (
-            "learning_rate",
             "beta1",
             "beta2",
             "epsilon",
-            "weight_decay",
             "dropout_keep",
             "input_keep",
             "max_grad_norm",
@@ -44,7 +42,7 @@ PROBLEM = np.dtype(
     + [("encoding", ENCODING)]
     + [(name, np.int64) for name in ("block_size", "values_size", "workspace_size")]
     + [("seed", np.uint64), ("options", OPTIONS), ("at", WORKSPACE)]
-    + [(name, np.int32) for name in ("n_inputs", "n_outputs", "n_heads", "n_layers", "x_stride")]
+    + [(name, np.int32) for name in ("n_inputs", "n_outputs_here", "n_heads_here", "n_layers_here", "x_stride")]
     + [("places", PLACE, (MOST_LAYERS + 1,))],
     align=True,
 )
@@ -82,7 +80,7 @@ class Layout:
     def n_layers(self) -> int:
         return len(self.architecture.hidden) + 1
 
-    def _dense_inputs(self) -> list[int]:
+    def dense_inputs(self) -> list[int]:
         """What every layer finds in its activation."""
         a = self.architecture
         return [a.n_inputs if self.by_edges else a.n_first, *a.hidden]
@@ -90,7 +88,7 @@ class Layout:
     def _place_parameters(self, n_entries: int) -> int:
         at = 0
         for layer, (n_in, n_out) in enumerate(
-            zip(self._dense_inputs(), [*self.architecture.hidden, self.architecture.n_heads], strict=True)
+            zip(self.dense_inputs(), [*self.architecture.hidden, self.architecture.n_heads], strict=True)
         ):
             is_output = layer == self.n_layers - 1
             n_rows = n_out if is_output else n_in + 1 + (n_entries if layer == 0 and self.by_edges else 0)
@@ -108,7 +106,7 @@ class Layout:
             begin, size = size, size + 4 * -(-n // 4)
             return begin
 
-        for layer, n_in in enumerate(self._dense_inputs()):
+        for layer, n_in in enumerate(self.dense_inputs()):
             place = self.places[layer]
             place["activation_stride"] = _stride(max(n_in + 1, self.x_stride if layer == 0 else 0))
             place["activation"] = take(n_rows * int(place["activation_stride"]) + 4)  # tiles of inputs may look beyond
@@ -130,7 +128,7 @@ class Layout:
 
     def offsets(self, widths: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
         """Where each of a member's parameters, in their canonical order, lies in its block."""
-        dense = [self._dense_inputs()[0], *widths.tolist()]
+        dense = [self.dense_inputs()[0], *widths.tolist()]
         found = []
         for layer, (n_in, n_out) in enumerate(self.architecture.layer_sizes(widths)):
             begin, stride = int(self.places["weights"][layer]), int(self.places["stride"][layer])
@@ -167,14 +165,12 @@ def problem(layout: Layout, options: Options, seed: int) -> npt.NDArray[Any]:
     a = layout.architecture
     out = np.zeros((), dtype=PROBLEM)
     for name in OPTIONS.names or ():
-        value = getattr(options, name)
-        codes: dict[str, Any] = {"loss": LOSSES, "schedule": SCHEDULES}
-        out["options"][name] = codes[name].index(value) if name in codes else value
+        out["options"][name] = LOSSES.index(options.loss) if name == "loss" else getattr(options, name)
     out["seed"] = seed
-    for name in ("block_size", "values_size", "workspace_size", "n_layers", "x_stride", "places", "at"):
+    for name in ("block_size", "values_size", "workspace_size", "x_stride", "places", "at"):
         out[name] = getattr(layout, name)
-    for name in ("n_inputs", "n_outputs", "n_heads"):
-        out[name] = getattr(a, name)
+    out["n_inputs"], out["n_layers_here"] = a.n_inputs, layout.n_layers
+    out["n_outputs_here"], out["n_heads_here"] = a.n_outputs, a.n_heads
     if a.encoding is not None:
         out["encoding"]["kind"] = 0 if isinstance(a.encoding, PiecewiseLinear) else 1
         out["encoding"]["n_columns"] = len(a.encoding.columns)

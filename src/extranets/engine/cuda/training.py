@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.engine import reference
-from extranets.engine.cuda.gpu import OWN_SHARED_BYTES, WARP, Gpu
+from extranets.engine.cuda.gpu import MOST_THREADS, OWN_SHARED_BYTES, WARP, Gpu
 from extranets.engine.cuda.layout import Layout, encoding_arrays, padded_rows, problem
 from extranets.engine.cuda.rows import OnGpu, Rows, Samples
-from extranets.engine.options import Options, Trained
+from extranets.engine.options import LOSSES, Options, Trained
 from extranets.networks import Ensemble, Members
 
 Slots = npt.NDArray[np.int32]  # which members, by their place in the call
@@ -63,6 +63,41 @@ class Starts:
             getattr(self, name)[members] = getattr(other, name)[members]
 
 
+def n_threads_for(layout: Layout) -> int:
+    """As many as the layer with the most tiles of gradients has, if that is neither few nor too many.
+
+    From the network without a mask, as is the layout, so that a member's result depends on no other member.
+    """
+    hidden = layout.architecture.hidden
+    tiles = [-(-n_out // 4) * -(-(n_in + 1) // 8) for n_in, n_out in zip(layout.dense_inputs(), hidden, strict=False)]
+    return int(np.clip(WARP * -(-max(tiles, default=1) // WARP), 4 * WARP, MOST_THREADS))
+
+
+def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tuple[str, int], ...]:
+    """What kernels are compiled for: see kernels/problem.cuh."""
+    a = layout.architecture
+    return (
+        ("SPEC_LAYERS", layout.n_layers),
+        ("SPEC_HEADS", a.n_heads),
+        ("SPEC_OUTPUTS", a.n_outputs),
+        ("SPEC_LOSS", LOSSES.index(options.loss)),
+        ("SPEC_ENCODES", int(a.n_first > a.n_inputs)),
+        ("SPEC_BY_EDGES", int(layout.by_edges)),
+        ("SPEC_DROPS_INPUTS", int(options.input_keep < 1)),
+        ("SPEC_DROPS_UNITS", int(options.dropout_keep < 1)),
+        ("SPEC_CLIPS", int(options.max_grad_norm > 0)),
+        ("SPEC_ADVERSARIAL", int(adversarial)),
+    )
+
+
+def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> npt.NDArray[np.float32]:
+    """What Adam multiplies by in each of these steps: see ``native/adam.hpp``. Shape: ``(n,)`` -> ``(n, 3)``."""
+    o = options
+    rate = reference.scheduled_rate(o.learning_rate, o.schedule, steps, n_steps)
+    first, second = (1 - np.power(float(np.float32(beta)), steps + 1.0) for beta in (o.beta1, o.beta2))
+    return np.stack([-rate / first, 1 / np.sqrt(second), 1 - rate * o.weight_decay], axis=1).astype(np.float32)
+
+
 class Training:
     """One call's data and members on the GPU."""
 
@@ -74,13 +109,22 @@ class Training:
         batch_rows = int(self.capacities.max()) * (1 if arrays["adversarial"] is None else 2)
         self.layout = Layout(members.architecture, batch_rows, trains=True)
         self.evaluation = Layout(members.architecture, _EVALUATION_ROWS, trains=False)
+        self.n_threads = n_threads_for(self.layout)
         self.in_shared, self.shared_floats = in_shared_memory(self.layout, gpu.shared_bytes)
+        self.fixed = (
+            ("IN_SHARED", self.in_shared),
+            *fixed_for(self.layout, options, arrays["adversarial"] is not None),
+        )
         self.kept: dict[str, Any] = {}  # arrays that kernels know by address only
         self._constants: dict[tuple[int, int], reference.BestConstant] = {}
         self.problem = self._problem(arrays, seed)
         self.train_rows, self.validation_rows = self._deal(samples)
         self.on_gpu = OnGpu(gpu, self.train_rows)
         self.validation_on_gpu = OnGpu(gpu, self.validation_rows)
+        # Members whose epochs have equally many steps are of a kind.
+        n_steps = -(-self.train_rows.n // self.capacities)
+        self.steps_per_epoch, kinds = np.unique(n_steps, return_inverse=True)
+        self.kinds_on_gpu = gpu.array(kinds.astype(np.int32))
         self.capacities_on_gpu = gpu.array(self.capacities.astype(np.int32))
         self.orders = [gpu.xp.empty((len(members), int(self.train_rows.n.max())), dtype=np.uint32) for _ in range(2)]
         self.loss_sums = gpu.xp.zeros((len(members), options.n_epochs))
@@ -141,7 +185,6 @@ class Training:
             len(self.members),
             (self.problem, everyone, *arguments, *scalars),
             n_threads=WARP,
-            in_shared=self.in_shared,
             ahead=ahead,
         )
 
@@ -150,9 +193,7 @@ class Training:
     def attempt(self, slots: Slots, index: int, progress: Callable[[float], object]) -> Starts:
         """Train these members from their start number ``index``."""
         o, found = self.options, Starts.none(len(self.members), self.options.n_epochs)
-        self.gpu.launch(
-            "initialise", len(slots), (self.problem, self.gpu.array(slots), np.int32(index)), in_shared=self.in_shared
-        )
+        self.gpu.launch("initialise", len(slots), (self.problem, self.gpu.array(slots), np.int32(index)))
         self.loss_sums[:] = 0
         waited = np.zeros(len(self.members), dtype=int)
         alive = slots
@@ -181,12 +222,12 @@ class Training:
 
     def _steps(self, slots: Slots, epoch: int, attempt: int) -> Iterator[None]:
         """Launch an epoch's steps, a bounded number at a time."""
-        per_epoch = int(-(-self.train_rows.n[slots] // self.capacities[slots]).max())
         seconds = 6.0 * self.layout.block_size * self.layout.n_rows / _SLOWEST * -(-len(slots) // self.gpu.n_processors)
         at_once = max(1, int(_LAUNCH_SECONDS / seconds))
         on_gpu = self.gpu.array(slots)
         order = self.orders[epoch % 2]
-        for begin in range(0, per_epoch, at_once):
+        for begin in range(0, int(self.steps_per_epoch.max()), at_once):
+            end = min(begin + at_once, int(self.steps_per_epoch.max()))
             self.gpu.launch(
                 "train_steps",
                 len(slots),
@@ -201,13 +242,24 @@ class Training:
                     np.int32(attempt),
                     np.int32(epoch < self.options.warm_up_epochs),
                     np.int64(begin),
-                    np.int64(begin + at_once),
+                    np.int64(end),
+                    self.gpu.array(self._rates(epoch, begin, end)),
+                    self.kinds_on_gpu,
                     self.loss_sums,
                 ),
+                n_threads=self.n_threads,
                 shared_floats=self.shared_floats,
-                in_shared=self.in_shared,
+                fixed=self.fixed,
             )
             yield
+
+    def _rates(self, epoch: int, begin: int, end: int) -> npt.NDArray[np.float32]:
+        """Shape: ``(n_kinds, end - begin, 3)``."""
+        per_kind = [
+            step_rates(self.options, epoch * n + np.arange(begin, end), self.options.n_epochs * n)
+            for n in self.steps_per_epoch.tolist()
+        ]
+        return np.stack(per_kind)
 
     def _validate(self, alive: Slots, epoch: int, found: Starts, waited: npt.NDArray[np.int_]) -> Slots:
         """Keep the best weights; returns the members that go on."""
@@ -229,9 +281,7 @@ class Training:
         restored = slots[np.isfinite(found.validation_loss[slots])] if self.best_epoch is not None else slots[:0]
         if len(restored) and self.best_epoch is not None:
             self.kept["parameters"][restored] = self.best_epoch[restored]
-            self.gpu.launch(
-                "refresh", len(restored), (self.problem, self.gpu.array(restored)), in_shared=self.in_shared
-            )
+            self.gpu.launch("refresh", len(restored), (self.problem, self.gpu.array(restored)))
         found.train_loss[slots] = self.evaluate(slots, self.on_gpu)
         # An overflowed second moment freezes its weight for ever without showing in the loss.
         moments = self.gpu.host(self.gpu.xp.isfinite(self.kept["second"]).all(axis=1))
@@ -269,7 +319,6 @@ class Training:
                 partial,
             ),
             shared_floats=layout.workspace_size if fits else 0,
-            in_shared=self.in_shared,
         )
         return self.gpu.host(partial).sum(axis=1) / rows.n[slots]
 

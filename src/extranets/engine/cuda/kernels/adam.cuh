@@ -1,32 +1,9 @@
-// Adam with decoupled weight decay and a rate schedule, as in native/adam.hpp.
+// Adam with decoupled weight decay, as in native/adam.hpp.
 
-// What a step multiplies by; one thread computes it for all.
+// What a step multiplies by; the host computes it (`step_rates` in ../training.py).
 struct Rates {
     float rate, root_scale, shrink;
 };
-
-DEVICE double scheduled_rate(const Options& o, long long step, long long n_steps) {
-    const double done = double(step) / double(n_steps), rate = o.learning_rate;
-    if (o.schedule == kLinear) return rate * (1.0 - done);
-    if (o.schedule == kCosine) return rate * 0.5 * (1.0 + cos(3.14159265358979323846 * done));
-    return rate;
-}
-
-// beta^t is carried from step to step.
-struct Powers {
-    double first, second;
-};
-
-DEVICE Powers powers_before(const Options& o, long long step) {
-    return {pow(double(o.beta1), double(step)), pow(double(o.beta2), double(step))};
-}
-
-DEVICE Rates next_rates(const Options& o, Powers& powers, long long step, long long n_steps) {
-    powers.first *= o.beta1;
-    powers.second *= o.beta2;
-    const double r = scheduled_rate(o, step, n_steps);
-    return {float(-r / (1.0 - powers.first)), float(1.0 / sqrt(1.0 - powers.second)), float(1.0 - r * o.weight_decay)};
-}
 
 // Parameters and both moments of one member.
 struct Adam {

@@ -7,8 +7,8 @@ DEVICE float input_gradient(const Network& net, int row, int k) {
     const Place& first = net.place(0);
     float sum = 0;
     if (net.is_output(0)) {
-        for (int h = 0; h < p.n_heads; ++h)
-            sum = line(net.delta_heads()[row * p.n_heads + h], net.parameters[first.weights + h * first.stride + k], sum);
+        for (int h = 0; h < p.n_heads(); ++h)
+            sum = line(net.delta_heads()[row * p.n_heads() + h], net.parameters[first.weights + h * first.stride + k], sum);
         return sum;
     }
     const float *d = net.delta(1) + row * net.delta_stride(1), *w = net.parameters + first.weights + k * first.stride;
@@ -22,7 +22,7 @@ DEVICE float gradient_through_entries(const Network& net, int row, int c) {
     const Encoding& e = p.encoding;
     const float* input = net.input + row * net.place(0).activation_stride;
     const float x = input[e.columns[c]];
-    if (e.by_edges) {
+    if (p.by_edges()) {
         const Spot spot = find_spot(e, c, x);
         const float *d = net.delta(1) + row * net.delta_stride(1);
         const float* w = net.parameters + net.entry_weights() + (e.first[c] + spot.bin) * net.place(0).stride;
@@ -57,8 +57,8 @@ DEVICE void append_adversarial(const Network& net, int n_rows, float* y, float* 
         const int row = i / (n + 1), k = i % (n + 1);
         float* moved = net.input + (n_rows + row) * stride;
         if (k == n) {  // a thread that has no column copies the rest of the row
-            if (p.encoding.by_edges || p.encoding.n_entries == 0) moved[n] = 1.0f;
-            for (int o = 0; o < p.n_outputs; ++o) y[(n_rows + row) * p.n_outputs + o] = y[row * p.n_outputs + o];
+            if (p.by_edges() || p.encoding.n_entries == 0) moved[n] = 1.0f;
+            for (int o = 0; o < p.n_outputs(); ++o) y[(n_rows + row) * p.n_outputs() + o] = y[row * p.n_outputs() + o];
             weight[n_rows + row] = weight[row];
             continue;
         }

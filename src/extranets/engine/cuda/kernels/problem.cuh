@@ -1,9 +1,24 @@
 // What the host lays out for one call, read by every kernel. `PROBLEM` in ../problem.py is its twin, field by field.
 
+// What may be fixed when the kernels are compiled, by `#define`: kernels for one kind of network are smaller and faster.
+// -1 leaves it to the problem.
+#ifndef SPEC_LAYERS
+#define SPEC_LAYERS -1
+#define SPEC_HEADS -1
+#define SPEC_OUTPUTS -1
+#define SPEC_LOSS -1
+#define SPEC_ENCODES -1
+#define SPEC_BY_EDGES -1
+#define SPEC_DROPS_INPUTS -1
+#define SPEC_DROPS_UNITS -1
+#define SPEC_CLIPS -1
+#define SPEC_ADVERSARIAL -1
+#endif
+constexpr int kUnrolledLayers = SPEC_LAYERS > 0 && SPEC_LAYERS <= 3 ? SPEC_LAYERS : 1;
+
 constexpr int kMostLayers = 64;
 
 enum LossKind : int { kSquaredError = 0, kGaussianNll = 1 };
-enum ScheduleKind : int { kConstant = 0, kLinear = 1, kCosine = 2 };
 enum EncodingKind : int { kPiecewiseLinear = 0, kPeriodic = 1 };
 
 // Inputs that are computed from columns of the table: see native/encoding.hpp. With `by_edges` they are never written out.
@@ -30,8 +45,8 @@ struct Workspace {  // offsets of what a mini-batch needs besides activations
 };
 
 struct Options {
-    int loss, schedule, n_epochs, batch_size;
-    float learning_rate, beta1, beta2, epsilon, weight_decay, dropout_keep, input_keep, max_grad_norm;
+    int loss, n_epochs, batch_size;
+    float beta1, beta2, epsilon, dropout_keep, input_keep, max_grad_norm;
 };
 
 struct Problem {
@@ -49,6 +64,17 @@ struct Problem {
     unsigned long long seed;
     Options options;
     Workspace at;
-    int n_inputs, n_outputs, n_heads, n_layers, x_stride;
+    int n_inputs, n_outputs_here, n_heads_here, n_layers_here, x_stride;  // `here`: unless it is fixed
     Place places[kMostLayers];
+
+    DEVICE int n_layers() const { return SPEC_LAYERS < 0 ? n_layers_here : SPEC_LAYERS; }
+    DEVICE int n_heads() const { return SPEC_HEADS < 0 ? n_heads_here : SPEC_HEADS; }
+    DEVICE int n_outputs() const { return SPEC_OUTPUTS < 0 ? n_outputs_here : SPEC_OUTPUTS; }
+    DEVICE int loss() const { return SPEC_LOSS < 0 ? options.loss : SPEC_LOSS; }
+    DEVICE bool encodes() const { return SPEC_ENCODES < 0 ? encoding.n_columns > 0 : SPEC_ENCODES; }
+    DEVICE bool by_edges() const { return SPEC_BY_EDGES < 0 ? encoding.by_edges : SPEC_BY_EDGES; }
+    DEVICE float input_keep() const { return SPEC_DROPS_INPUTS == 0 ? 1.0f : options.input_keep; }
+    DEVICE float hidden_keep() const { return SPEC_DROPS_UNITS == 0 ? 1.0f : options.dropout_keep; }
+    DEVICE bool clips() const { return SPEC_CLIPS < 0 ? options.max_grad_norm > 0 : SPEC_CLIPS; }
+    DEVICE bool is_adversarial() const { return SPEC_ADVERSARIAL < 0 ? adversarial != nullptr : SPEC_ADVERSARIAL; }
 };

@@ -7,7 +7,7 @@
 #define SHARED __shared__
 #define CONSTANT const __grid_constant__
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 512;  // at most
 constexpr int kWarp = 32;
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(kThreads)
@@ -20,6 +20,15 @@ DEVICE int n_threads() { return blockDim.x; }
 DEVICE int block_index() { return blockIdx.x; }
 DEVICE int n_blocks() { return gridDim.x; }
 DEVICE void barrier() { __syncthreads(); }
+DEVICE void warp_barrier() { __syncwarp(); }
+
+// work(row, column) for a matrix of numbers: a warp takes a row, its lanes the columns.
+template <class Work>
+DEVICE void for_each(int n_rows, int n_columns, const Work& work) {
+    const int lane = thread_index() % kWarp;
+    for (int row = thread_index() / kWarp; row < n_rows; row += n_threads() / kWarp)
+        for (int column = lane; column < n_columns; column += kWarp) work(row, column);
+}
 
 // Every lane gets the sum; the order of additions is fixed.
 template <class T>

@@ -1,8 +1,6 @@
 // Mini-batches of one member. One block of threads does all steps of a launch; nothing but the member's own rows and streams
 // has a say in the result.
 
-constexpr int kMostWarps = kThreads / kWarp;
-
 // Where gradients go: straight into Adam, or into memory with their squares summed, for clipping.
 struct Step {
     const Adam& adam;
@@ -22,25 +20,11 @@ struct Kept {
     }
 };
 
-// The sum over all threads, for all of them. `room` is shared.
-DEVICE double block_sum(double x, double (&room)[kMostWarps + 1]) {
-    x = warp_sum(x);
-    barrier();
-    if (thread_index() % kWarp == 0) room[thread_index() / kWarp] = x;
-    barrier();
-    if (thread_index() == 0) {
-        double sum = 0;
-        for (int w = 0; w < n_threads() / kWarp; ++w) sum += room[w];
-        room[kMostWarps] = sum;
-    }
-    barrier();
-    return room[kMostWarps];
-}
-
 template <class Sink>
 DEVICE void backward(const Network& net, int n_rows, float scale, Sink& sink) {
-    for (int l = net.problem.n_layers - 1; l >= 0; --l) {
-        if (l > 0) {
+#pragma unroll kUnrolledLayers
+    for (int l = net.problem.n_layers() - 1; l >= 0; --l) {
+        if (l > 0 && !net.is_output(l)) {
             net.backward_to(l, n_rows, scale);  // reads weights that the gradients change
             barrier();
         }
@@ -63,9 +47,9 @@ DEVICE void clipped_step(const Network& net, int n_rows, float scale, const Adam
         float factor;
         DEVICE void operator()(int at, bool is_weight) { step.one(at, gradient[at] * factor, is_weight); }
     } clip{step, gradient, factor};
-    for (int l = 0; l < p.n_layers; ++l) {
+    for (int l = 0; l < p.n_layers(); ++l) {
         const Place& place = net.place(l);
-        const int n = net.depth(l), width = net.width(l), more = l == 0 && p.encoding.by_edges ? p.encoding.n_entries : 0;
+        const int n = net.depth(l), width = net.width(l), more = l == 0 && p.by_edges() ? p.encoding.n_entries : 0;
         const int rows = net.is_output(l) ? width : n + 1 + more, columns = net.is_output(l) ? n + 1 : width;
         for (int i = thread_index(); i < rows * columns; i += n_threads()) {
             const int row = i / columns, column = i % columns;
@@ -77,6 +61,7 @@ DEVICE void clipped_step(const Network& net, int n_rows, float scale, const Adam
 struct Launch {
     int epoch, attempt, unit_variance;
     long long first_step, end_step;  // within the epoch
+    const Rates* rates;  // of these steps
 };
 
 // Rows of mini-batches, gathered one step ahead where the workspace is in shared memory.
@@ -96,7 +81,7 @@ struct Batches {
         return memory + (kAhead && step % 2 ? problem.at.next_input : problem.places[0].activation);
     }
     DEVICE float* y(long long step) const {
-        return memory + problem.at.y + (kAhead && step % 2 ? batch_rows * problem.n_outputs : 0);
+        return memory + problem.at.y + (kAhead && step % 2 ? batch_rows * problem.n_outputs() : 0);
     }
     DEVICE float* weight(long long step) const { return memory + problem.at.weight + (kAhead && step % 2 ? batch_rows : 0); }
     DEVICE unsigned* picked(long long step) const {
@@ -119,12 +104,12 @@ struct Batches {
     DEVICE void gather(long long step) const {
         const unsigned* from = picked(step);
         const int n_rows = rows(step), across = problem.x_stride / 4, stride = problem.places[0].activation_stride;
-        const int n_outputs = problem.n_outputs;
-        for (int i = thread_index(); i < n_rows * across; i += n_threads()) {
-            const int row = i / across, at = 4 * (i % across);
-            put(reinterpret_cast<float4*>(input(step) + row * stride + at),
-                reinterpret_cast<const float4*>(problem.X + static_cast<long long>(from[row]) * problem.x_stride + at));
-        }
+        const int n_outputs = problem.n_outputs();
+        float* to = input(step);
+        for_each(n_rows, across, [&](int row, int i) {
+            put(reinterpret_cast<float4*>(to + row * stride + 4 * i),
+                reinterpret_cast<const float4*>(problem.X + static_cast<long long>(from[row]) * problem.x_stride + 4 * i));
+        });
         for (int i = thread_index(); i < n_rows * n_outputs; i += n_threads())
             put(y(step) + i, problem.y + static_cast<long long>(from[i / n_outputs]) * n_outputs + i % n_outputs);
         if (problem.weight)
@@ -166,44 +151,47 @@ DEVICE double train_batch(Network& net, int n_rows, float* y, float* weight, con
     const Problem& p = net.problem;
     const Options& o = p.options;
     double loss = 0;
-    const auto lose = [&](int row) {
-        const float factor = 1.0f / float(n_rows);
-        loss += row_loss(o.loss, net.heads() + row * p.n_heads, y + row * p.n_outputs, p.n_outputs, weight[row], factor,
-                         net.delta_heads() + row * p.n_heads, unit_variance);
+    const auto lose = [&](float scale) {
+        return [&, scale](int begin, int n) {
+            for (int row = begin + thread_index() % kWarp; row < begin + n; row += kWarp)
+                loss += row_loss(p.loss(), net.heads() + row * p.n_heads(), y + row * p.n_outputs(), p.n_outputs(), weight[row],
+                                 1.0f / float(n_rows), net.delta_heads() + row * p.n_heads(), unit_variance);
+            warp_barrier();
+            net.backward_heads(begin, n, scale);
+        };
     };
-    if (p.encoding.n_columns > 0) {
+    if (p.encodes()) {
         net.encode(0, n_rows);
         barrier();
     }
-    if (p.adversarial) {
-        net.forward(n_rows, no_dropout(), lose);
+    if (p.is_adversarial()) {
+        net.forward(n_rows, no_dropout(), lose(1.0f));
         barrier();
-        for (int l = p.n_layers - 1; l > 0; --l) {
+        for (int l = p.n_layers() - 2; l > 0; --l) {
             net.backward_to(l, n_rows, 1.0f);
             barrier();
         }
         append_adversarial(net, n_rows, y, weight);
         barrier();
-        if (p.encoding.n_columns > 0) {
+        if (p.encodes()) {
             net.encode(n_rows, 2 * n_rows);
             barrier();
         }
         n_rows *= 2;
         loss = 0;
     }
-    net.forward(n_rows, dropout, lose);
+    const float scale = 1.0f / p.hidden_keep();
+    net.forward(n_rows, dropout, lose(scale));
     barrier();
-    if (o.max_grad_norm > 0) {
-        clipped_step(net, n_rows, 1.0f / o.dropout_keep, adam, gradient, room);
+    if (p.clips()) {
+        clipped_step(net, n_rows, scale, adam, gradient, room);
+        barrier();
     } else {
         Step step{adam};
-        backward(net, n_rows, 1.0f / o.dropout_keep, step);
+        backward(net, n_rows, scale, step);
     }
-    if (p.encoding.by_edges) {
-        barrier();
-        net.refresh_values();
-    }
-    return p.adversarial ? loss / 2 : loss;
+    net.refresh_values();
+    return p.is_adversarial() ? loss / 2 : loss;
 }
 
 DEVICE void copy_block(float* to, const float* from, long long n) {
@@ -217,7 +205,6 @@ DEVICE void train_member(const Problem& problem, int slot, const unsigned* order
                          const Launch& launch, double* loss_sum) {
     SHARED double room[kMostWarps + 1];
     SHARED int widths[kMostLayers];
-    SHARED Rates rates[2];
     const Options& o = problem.options;
     const long long block = problem.block_size;
     float* shared = shared_memory();
@@ -238,27 +225,26 @@ DEVICE void train_member(const Problem& problem, int slot, const unsigned* order
             second = next + block;
         }
     }
-    for (int l = thread_index(); l + 1 < problem.n_layers; l += n_threads())
-        widths[l] = problem.widths[slot * (problem.n_layers - 1) + l];
+    for (int l = thread_index(); l + 1 < problem.n_layers(); l += n_threads())
+        widths[l] = problem.widths[slot * (problem.n_layers() - 1) + l];
     barrier();
     const unsigned id = problem.ids[slot];
-    const int batch_rows = problem.adversarial ? 2 * o.batch_size : o.batch_size;
+    const int batch_rows = problem.is_adversarial() ? 2 * o.batch_size : o.batch_size;
     const Batches<(kInShared > 0)> batches{problem, memory, order, n_rows, capacity, batch_rows};
     Network net{problem, widths, parameters, values, memory, nullptr};
     net.prepare(batch_rows);
     const long long per_epoch = (n_rows + capacity - 1) / capacity;
     const long long end = launch.end_step < per_epoch ? launch.end_step : per_epoch;
-    Powers powers = powers_before(o, launch.epoch * per_epoch + launch.first_step);
     double loss = 0;
     if (launch.first_step < end) batches.begin(launch.first_step);
     for (long long s = launch.first_step; s < end; ++s) {
         const long long step = launch.epoch * per_epoch + s;
-        if (thread_index() == 0) rates[s % 2] = next_rates(o, powers, step, o.n_epochs * per_epoch);
+        const Rates rates = launch.rates[s - launch.first_step];
         batches.arrive(s);
         net.input = batches.input(s);
-        const Dropout dropout{make_stream(problem.seed, id, kDropout, launch.attempt, unsigned(step)), o.input_keep,
-                              o.dropout_keep, true};
-        const Adam adam{parameters, first, second, 1.0f - o.beta1, 1.0f - o.beta2, o.epsilon, rates[s % 2]};
+        const Dropout dropout{make_stream(problem.seed, id, kDropout, launch.attempt, unsigned(step)), problem.input_keep(),
+                              problem.hidden_keep(), true};
+        const Adam adam{parameters, first, second, 1.0f - o.beta1, 1.0f - o.beta2, o.epsilon, rates};
         loss += train_batch(net, batches.rows(s), batches.y(s), batches.weight(s), dropout, launch.unit_variance, adam,
                             problem.gradient + slot * block, room);
     }
@@ -273,4 +259,16 @@ DEVICE void train_member(const Problem& problem, int slot, const unsigned* order
         copy_block(problem.first + slot * block, first, block);
         copy_block(problem.second + slot * block, second, block);
     }
+}
+
+// Steps of one epoch. IN_SHARED is set when this file is compiled: see train_member. `rates` has the steps of every kind of
+// member: those whose epochs have equally many.
+KERNEL train_steps(CONSTANT Problem p, const int* slots, const unsigned* orders, long long order_stride,
+                   const long long* n_rows, const int* capacities, int epoch, int attempt, int unit_variance,
+                   long long first_step, long long end_step, const Rates* rates, const int* kinds, double* loss_sums) {
+    const int slot = slots[block_index()];
+    train_member<IN_SHARED>(p, slot, orders + slot * order_stride, n_rows[slot], capacities[slot],
+                            {epoch, attempt, unit_variance, first_step, end_step,
+                             rates + kinds[slot] * (end_step - first_step)},
+                            loss_sums + static_cast<long long>(slot) * p.options.n_epochs + epoch);
 }

@@ -1,9 +1,10 @@
-// The kernels that the host launches. A block of threads works on one member, or on one member and a block of rows.
+// The kernels besides training: first weights, shuffled rows, and passes over rows. A block of threads works on one member, or
+// on one member and a block of rows.
 
 // Glorot-uniform weights, zero biases and moments.
 KERNEL initialise(CONSTANT Problem p, const int* slots, int attempt) {
     const int slot = slots[block_index()];
-    const int* widths = p.widths + slot * (p.n_layers - 1);
+    const int* widths = p.widths + slot * (p.n_layers() - 1);
     const Network net{p, widths, p.parameters + slot * p.block_size, p.values + slot * p.values_size, nullptr, nullptr};
     for (long long i = thread_index(); i < p.block_size; i += n_threads()) {
         net.parameters[i] = 0.0f;
@@ -14,10 +15,10 @@ KERNEL initialise(CONSTANT Problem p, const int* slots, int attempt) {
     barrier();
     const Stream stream = make_stream(p.seed, p.ids[slot], kInit, attempt, 0);
     long long words = 0;
-    for (int l = 0; l < p.n_layers; ++l) {
+    for (int l = 0; l < p.n_layers(); ++l) {
         const Place& place = net.place(l);
         const int depth = net.depth(l), width = net.width(l);
-        const long long n_in = depth + (l == 0 && p.encoding.by_edges ? p.encoding.n_entries : 0);
+        const long long n_in = depth + (l == 0 && p.by_edges() ? p.encoding.n_entries : 0);
         const float limit = sqrtf(6.0f / float(n_in + width));
         for (long long w = thread_index(); w < n_in * width; w += n_threads()) {
             const int i = int(w / width), j = int(w % width), row = i < depth ? i : i + 1;  // the biases lie in between
@@ -33,7 +34,7 @@ KERNEL initialise(CONSTANT Problem p, const int* slots, int attempt) {
 // Values at edges, for members whose parameters came from elsewhere.
 KERNEL refresh(CONSTANT Problem p, const int* slots) {
     const int slot = slots[block_index()];
-    const Network net{p, p.widths + slot * (p.n_layers - 1), p.parameters + slot * p.block_size,
+    const Network net{p, p.widths + slot * (p.n_layers() - 1), p.parameters + slot * p.block_size,
                       p.values + slot * p.values_size, nullptr, nullptr};
     net.refresh_values();
 }
@@ -66,29 +67,18 @@ KERNEL shuffle_rows(CONSTANT Problem p, const int* slots, const unsigned* rows, 
     }
 }
 
-// Steps of one epoch. IN_SHARED is set when this file is compiled: see train_member.
-KERNEL train_steps(CONSTANT Problem p, const int* slots, const unsigned* orders, long long order_stride,
-                   const long long* n_rows, const int* capacities, int epoch, int attempt, int unit_variance,
-                   long long first_step, long long end_step, double* loss_sums) {
-    const int slot = slots[block_index()];
-    train_member<IN_SHARED>(p, slot, orders + slot * order_stride, n_rows[slot], capacities[slot],
-                            {epoch, attempt, unit_variance, first_step, end_step},
-                            loss_sums + static_cast<long long>(slot) * p.options.n_epochs + epoch);
-}
-
-// Rows of the table into a workspace, and their heads: finish(row) when they are there.
+// Rows of the table into a workspace, and their heads: finish as in Network::forward.
 template <class RowOf, class Finish>
 DEVICE void heads_of_rows(Network& net, int n_rows, const RowOf& row_of, const Dropout& dropout, const Finish& finish) {
     const Problem& p = net.problem;
     const int across = p.x_stride / 4, stride = net.place(0).activation_stride;
     net.input = net.memory + net.place(0).activation;
     net.prepare(n_rows);
-    for (int i = thread_index(); i < n_rows * across; i += n_threads()) {
-        const int at = 4 * (i % across);
-        store4(net.input + i / across * stride + at, load4(p.X + row_of(i / across) * p.x_stride + at));
-    }
+    for_each(n_rows, across, [&](int row, int i) {
+        store4(net.input + row * stride + 4 * i, load4(p.X + row_of(row) * p.x_stride + 4 * i));
+    });
     barrier();
-    if (p.encoding.n_columns > 0) {
+    if (p.encodes()) {
         net.encode(0, n_rows);
         barrier();
     }
@@ -97,7 +87,7 @@ DEVICE void heads_of_rows(Network& net, int n_rows, const RowOf& row_of, const D
 
 DEVICE Network network_of(const Problem& p, int slot, bool in_shared) {
     float* memory = in_shared ? shared_memory() : p.workspace + block_index() * p.workspace_size;
-    return {p, p.widths + slot * (p.n_layers - 1), p.parameters + slot * p.block_size, p.values + slot * p.values_size, memory,
+    return {p, p.widths + slot * (p.n_layers() - 1), p.parameters + slot * p.block_size, p.values + slot * p.values_size, memory,
             nullptr};
 }
 
@@ -111,10 +101,12 @@ KERNEL evaluate(CONSTANT Problem p, const int* slots, const unsigned* rows, cons
     const int n_rows = left <= 0 ? 0 : int(left < rows_per_block ? left : rows_per_block);
     Network net = network_of(p, slot, in_shared);
     double loss = 0;
-    heads_of_rows(net, n_rows, [&](int r) { return static_cast<long long>(rows[begin + r]); }, no_dropout(), [&](int r) {
-        const long long row = rows[begin + r];
-        loss += row_loss(p.options.loss, net.heads() + r * p.n_heads, p.y + row * p.n_outputs, p.n_outputs,
-                         p.weight ? p.weight[row] : 1.0f, 1.0f, nullptr, false);
+    heads_of_rows(net, n_rows, [&](int r) { return static_cast<long long>(rows[begin + r]); }, no_dropout(), [&](int first, int n) {
+        for (int r = first + thread_index() % kWarp; r < first + n; r += kWarp) {
+            const long long row = rows[begin + r];
+            loss += row_loss(p.loss(), net.heads() + r * p.n_heads(), p.y + row * p.n_outputs(), p.n_outputs(),
+                             p.weight ? p.weight[row] : 1.0f, 1.0f, nullptr, false);
+        }
     });
     const double sum = block_sum(loss, room);
     if (thread_index() == 0) partial[block_index()] = sum;
@@ -128,9 +120,10 @@ KERNEL forward_rows(CONSTANT Problem p, long long n_rows, int n_members, int row
     const long long begin = static_cast<long long>(block_index() % blocks_per_pass) * rows_per_block;
     const int n = int(n_rows - begin < rows_per_block ? n_rows - begin : rows_per_block);
     Network net = network_of(p, pass % n_members, in_shared);
-    const Dropout dropout{make_stream(p.seed, pass, kPass, 0, 0), p.options.input_keep, p.options.dropout_keep, false};
-    heads_of_rows(net, n, [&](int r) { return begin + r; }, dropout, [&](int r) {
-        for (int h = 0; h < p.n_heads; ++h) out[(pass * n_rows + begin + r) * p.n_heads + h] = net.heads()[r * p.n_heads + h];
+    const Dropout dropout{make_stream(p.seed, pass, kPass, 0, 0), p.input_keep(), p.hidden_keep(), false};
+    heads_of_rows(net, n, [&](int r) { return begin + r; }, dropout, [&](int first, int n_own) {
+        for (int i = first * p.n_heads() + thread_index() % kWarp; i < (first + n_own) * p.n_heads(); i += kWarp)
+            out[(pass * n_rows + begin) * p.n_heads() + i] = net.heads()[i];
     });
 }
 
