@@ -91,25 +91,27 @@ def torch_loop(problem: Problem) -> Prepared:
     return Prepared(run, scale=problem.members)
 
 
-def torch_batched(problem: Problem) -> Prepared:
+def torch_batched(problem: Problem, device: str = "cpu") -> Prepared:
     torch = _torch()
-    X, y = map(torch.from_numpy, problem.data)
+    X, y = (torch.from_numpy(array).to(device) for array in problem.data)
     T, Z = problem.members, problem.units
 
     def run() -> None:
-        W1 = (0.3 * torch.randn(T, problem.inputs, Z)).requires_grad_()
-        b1 = torch.zeros(T, 1, Z, requires_grad=True)
-        W2 = (0.1 * torch.randn(T, Z, 1)).requires_grad_()
-        b2 = torch.zeros(T, 1, 1, requires_grad=True)
-        mask = (torch.rand(T, 1, Z) < KEEP_PROB).float()
+        W1 = (0.3 * torch.randn(T, problem.inputs, Z, device=device)).requires_grad_()
+        b1 = torch.zeros(T, 1, Z, device=device, requires_grad=True)
+        W2 = (0.1 * torch.randn(T, Z, 1, device=device)).requires_grad_()
+        b2 = torch.zeros(T, 1, 1, device=device, requires_grad=True)
+        mask = (torch.rand(T, 1, Z, device=device) < KEEP_PROB).float()
         optimizer = torch.optim.Adam([W1, b1, W2, b2], lr=LEARNING_RATE, foreach=True)
         for _ in range(problem.epochs):
-            for rows in torch.randperm(problem.rows).split(problem.batch):
+            for rows in torch.randperm(problem.rows, device=device).split(problem.batch):
                 hidden = torch.relu(torch.baddbmm(b1, X[rows].expand(T, -1, -1), W1)) * mask
                 error = torch.baddbmm(b2, hidden, W2) - y[rows][None, :, None]
                 optimizer.zero_grad()
                 (error**2).mean((1, 2)).sum().backward()
                 optimizer.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
 
     return Prepared(run)
 

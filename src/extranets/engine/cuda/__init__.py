@@ -19,7 +19,7 @@ from extranets.engine.native import adversarial_steps, float32, in_any_start, ra
 from extranets.engine.options import Options, Trained
 from extranets.networks import Ensemble, Members
 
-__all__ = ["Moments", "NoGpu", "forward", "train"]
+__all__ = ["Moments", "NoGpu", "forward", "the_gpu", "train"]
 
 _MEMORY_SHARE = 0.8  # of what is free
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 MOST_THREADS = 512  # kThreads in kernels/team.cuh
+FEW_THREADS = 320
 N_THREADS = 256
 WARP = 32
 OWN_SHARED_BYTES = 2048  # kept free for the kernels' own variables
@@ -53,6 +54,7 @@ class Gpu:
             raise NoGpu("device='cuda' found no NVIDIA GPU on this machine; use device='cpu'.")
         self.xp = cupy
         device = cupy.cuda.Device()
+        self.name = cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
         self.n_processors = int(device.attributes["MultiProcessorCount"])
         self.shared_bytes = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
         self._side = cupy.cuda.Stream(non_blocking=True)

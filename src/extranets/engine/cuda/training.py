@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.engine import reference
-from extranets.engine.cuda.gpu import MOST_THREADS, OWN_SHARED_BYTES, WARP, Gpu
+from extranets.engine.cuda.gpu import FEW_THREADS, MOST_THREADS, OWN_SHARED_BYTES, WARP, Gpu
 from extranets.engine.cuda.layout import Layout, encoding_arrays, padded_rows, problem
 from extranets.engine.cuda.rows import OnGpu, Rows, Samples
 from extranets.engine.options import LOSSES, Options, Trained
@@ -27,6 +27,7 @@ _TRAINED, _COLLAPSED, _NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
 _LAUNCH_SECONDS = 0.1  # of one launch at most, roughly: Ctrl-C and progress wait for its end
 _SLOWEST = 2e10  # flop/s of one block of threads in the worst case
 _EVALUATION_ROWS = 64
+FEW_TILES = 64  # of gradients
 
 
 def in_shared_memory(layout: Layout, shared_bytes: int) -> tuple[int, int]:
@@ -64,13 +65,13 @@ class Starts:
 
 
 def n_threads_for(layout: Layout) -> int:
-    """As many as the layer with the most tiles of gradients has, if that is neither few nor too many.
+    """Fewer for small networks, whose steps are a sequence of waits.
 
     From the network without a mask, as is the layout, so that a member's result depends on no other member.
     """
     hidden = layout.architecture.hidden
     tiles = [-(-n_out // 4) * -(-(n_in + 1) // 8) for n_in, n_out in zip(layout.dense_inputs(), hidden, strict=False)]
-    return int(np.clip(WARP * -(-max(tiles, default=1) // WARP), 4 * WARP, MOST_THREADS))
+    return MOST_THREADS if sum(tiles) > FEW_TILES else FEW_THREADS
 
 
 def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tuple[str, int], ...]:

@@ -14,7 +14,7 @@ struct Adam {
     DEVICE float updated(float old, float& m, float& v, float gradient, bool decays) const {
         m = line(rest1, gradient - m, m);
         v = line(rest2, gradient * gradient - v, v);
-        const float direction = m / line(sqrtf(v), rates.root_scale, epsilon);
+        const float direction = quotient(m, line(sqrtf(v), rates.root_scale, epsilon));
         return line(rates.rate, direction, decays ? old * rates.shrink : old);
     }
 

@@ -231,7 +231,8 @@ struct Network {
                          });
     }
 
-    // Gradients of layer l's parameters: sink.one(offset, gradient, is weight), or four of them.
+    // Gradients of layer l's parameters: sink.one(offset, gradient, is weight), or four of them,
+    // announced by sink.expect(offset).
     template <class Sink>
     DEVICE void layer_gradient(int l, int n_rows, Sink& sink) const {
         if (is_output(l)) return head_gradient(n_rows, sink);
@@ -263,6 +264,9 @@ struct Network {
                     x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
                 }
             };
+#pragma unroll
+            for (int i = 0; i < kInputs; ++i)
+                if (first + i <= n) sink.expect(weights + (first + i) * stride + column);
             outer_tile(inputs, d, d_stride, n_rows, column, sums);
 #pragma unroll
             for (int i = 0; i < kInputs; ++i)
@@ -283,6 +287,7 @@ struct Network {
             const int c = i / across, column = 4 * (i % across), n = n_entries(e, c), begin = first_edge(e, c);
             float* slopes = values + column;
             for (int k = 0; k <= n; ++k) store4(slopes + (begin + k) * stride, {0, 0, 0, 0});
+            for (int k = 0; k < n; ++k) sink.expect(entry_weights() + (e.first[c] + k) * stride + column);
             for (int row = 0; row < n_rows; row += kAtOnce) {
                 int at[kAtOnce];
                 float b[kAtOnce], a[kAtOnce];

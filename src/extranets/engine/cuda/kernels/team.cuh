@@ -54,6 +54,11 @@ DEVICE void in_turn(const Work& work) {
     }
 }
 
+DEVICE float quotient(float a, float b) { return __fdividef(a, b); }
+
+// Asks for a line of global memory that will be read soon.
+DEVICE void prefetch(const float* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
+
 DEVICE float line(float a, float x, float b) { return fmaf(a, x, b); }
 
 // Copies that arrive in the background, so that the next mini-batch comes while this one computes. `Vector` is float4 or float.

@@ -4,6 +4,11 @@
 // Where gradients go: straight into Adam, or into memory with their squares summed, for clipping.
 struct Step {
     const Adam& adam;
+    // What does not lie in shared memory is asked for before the sums that it is needed for.
+    DEVICE void expect(int at) {
+        if (IN_SHARED < 3) prefetch(adam.first + at), prefetch(adam.second + at);
+        if (IN_SHARED < 2) prefetch(adam.parameters + at);
+    }
     DEVICE void one(int at, float g, bool is_weight) { adam.update(at, g, is_weight); }
     DEVICE void four(int at, const float (&g)[4], bool is_weight) { adam.update4(at, g, is_weight); }
 };
@@ -11,6 +16,7 @@ struct Step {
 struct Kept {
     float* gradient;
     double squares = 0;
+    DEVICE void expect(int) {}
     DEVICE void one(int at, float g, bool) {
         gradient[at] = g;
         squares += double(g * g);
