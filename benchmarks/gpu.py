@@ -63,7 +63,7 @@ def training(problem: Problem, repeats: int, torch_epochs: int) -> list[Row]:
     batched = _peer("torch", partial(torch_batched, device="cuda"), few, 1)
     scaled = batched if isinstance(batched, str) else batched * problem.epochs / torch_epochs
     others: dict[str, tuple[float | str, str]] = {
-        f"ours on {THREADS} CPU cores": (_shortest(problem.train, 1), ""),
+        f"ours on {THREADS} CPU cores": (seconds(problem.train), ""),
         "JAX, own shuffles": (_peer("jax", jax_own_shuffles, problem, repeats), "drops the last partial batch"),
         "JAX, shared shuffles": (_peer("jax", jax_shared_shuffles, problem, repeats), "drops the last partial batch"),
         "PyTorch, batched baddbmm": (scaled, f"{torch_epochs} of {problem.epochs} epochs timed"),

@@ -50,6 +50,8 @@ inline bool warp_differs(long long) { return true; }
 template <class Work>
 void in_turn(const Work& work) { work(); }
 
+inline float quotient(float a, float b) { return a / b; }
+inline void prefetch(const float*) {}
 inline float line(float a, float x, float b) { return std::fma(a, x, b); }
 inline float sinpif(float x) { return float(std::sin(3.14159265358979323846 * x)); }
 inline float cospif(float x) { return float(std::cos(3.14159265358979323846 * x)); }
