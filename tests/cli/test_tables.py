@@ -40,6 +40,7 @@ def test_fit_in_json_agrees_with_the_file(rents, tmp_path, extranets):
     assert info["about"]["cross_validation"] == told["cross_validation"]
     loaded = package.load(model)
     assert loaded.regressor_.n_estimators == 3 and loaded.regressor_.verbose == 0
+    assert told["settings"]["batch_size"] == loaded.settings_["batch_size"] and told["preset"] is None
     assert loaded.schema_.names == ["area", "district"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def test_settings_are_searched_on_the_encoded_table(rents, tmp_path, extranets):
     assert regressor.random_state == 0 and regressor.n_jobs is None and regressor.verbose == 0
     assert loaded.predict(pandas.read_csv(rents / "test.csv")).shape == (300,)
     told = extranets("info", model).stdout
+    assert re.search(r"tuned for\W+4 s", told)
     assert "settings" in told and f"hidden_layer_sizes={regressor.settings_['hidden_layer_sizes']!r}" in told
 
 

@@ -99,6 +99,8 @@ def test_it_learns_from_all_kinds_of_columns(fitted):
     assert ((lower <= rent) & (rent <= upper)).mean() > 0.9 - 4 * 0.017
     assert fitted.n_features_in_ == 4 and fitted.feature_names_in_.tolist() == list(X.columns)
     assert fitted.loss_curve_ is fitted.regressor_.loss_curve_
+    assert fitted.settings_ == fitted.regressor_.settings_
+    assert fitted.held_out_scores_ == fitted.regressor_.held_out_scores_
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,8 @@ def fit(
         "target": target,
         "id": id,
         "method": method,
+        "preset": preset,
+        "tuned_for": tune,
         "coverage": level,
         "cross_validation": judged,
     }
@@ -132,7 +134,17 @@ def fit(
     seconds = time.perf_counter() - begin
     if json:
         columns = [{"name": column.name, "kind": column.kind} for column in model.schema_.columns]
-        print_json({**about, "n_rows": len(training.y), "columns": columns, "seconds": seconds, "model": str(output)})
+        chosen = getattr(model, "settings_", None)
+        print_json(
+            {
+                **about,
+                "settings": chosen,
+                "n_rows": len(training.y),
+                "columns": columns,
+                "seconds": seconds,
+                "model": str(output),
+            }
+        )
         return
     _print_judgement(judged, level)
     say(f"Model: {output} ({output.stat().st_size / 1e6:.2f} MB), {seconds:.1f} s in all.")

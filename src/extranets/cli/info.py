@@ -37,9 +37,11 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
         "trained",
         f"{fit['finished']}, on {fit['n_rows']:,} rows with {fit['n_features']} inputs, {fit['seconds']:.1f} s",
     )
-    for name in ("file", "target", "id", "coverage"):
+    for name in ("file", "target", "id", "coverage", "preset"):
         if about.get(name) is not None:
             table.add_row(name, str(about[name]))
+    if about.get("tuned_for") is not None:
+        table.add_row("tuned for", f"{about['tuned_for']:g} s")
     scores = about.get("cross_validation")
     if isinstance(scores, dict):
         table.add_row("cross-validated", _judgement(scores))

@@ -247,6 +247,16 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         """The regressor's own, if it has any."""
         return self.regressor_.degrees_of_freedom_
 
+    @property
+    def settings_(self) -> Any:
+        """The regressor's own, if it has any."""
+        return self.regressor_.settings_
+
+    @property
+    def held_out_scores_(self) -> Any:
+        """The regressor's own, if it has any."""
+        return self.regressor_.held_out_scores_
+
     # -- model files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
