@@ -119,6 +119,7 @@ class Training:
         self.kept: dict[str, Any] = {}  # arrays that kernels know by address only
         self._constants: dict[tuple[int, int], reference.BestConstant] = {}
         self.problem = self._problem(arrays, seed)
+        self.everyone = gpu.array(np.arange(len(members), dtype=np.int32))
         self.train_rows, self.validation_rows = self._deal(samples)
         self.on_gpu = OnGpu(gpu, self.train_rows)
         self.validation_on_gpu = OnGpu(gpu, self.validation_rows)
@@ -180,11 +181,10 @@ class Training:
     def _shuffle(self, rows: OnGpu, out: Any, purpose: int, attempt: int, part: int, *, ahead: bool = False) -> None:
         arguments = (rows.rows, rows.begin, rows.end, out, np.int64(out.shape[1]))
         scalars = (np.int32(purpose), np.int32(attempt), np.int32(part))
-        everyone = self.gpu.array(np.arange(len(self.members), dtype=np.int32))
         self.gpu.launch(
             "shuffle_rows",
             len(self.members),
-            (self.problem, everyone, *arguments, *scalars),
+            (self.problem, self.everyone, *arguments, *scalars),
             n_threads=WARP,
             ahead=ahead,
         )
@@ -204,8 +204,7 @@ class Training:
         for epoch in range(o.n_epochs):
             self.gpu.hold(shuffled)
             if epoch + 1 < o.n_epochs:  # the next epoch's rows are shuffled meanwhile
-                if marks:
-                    self.gpu.hold(marks[-1], ahead=True)
+                self.gpu.hold(marks[-1] if marks else shuffled, ahead=True)
                 self._shuffle(self.on_gpu, self.orders[(epoch + 1) % 2], _SHUFFLE, index, epoch + 1, ahead=True)
                 shuffled = self.gpu.mark(ahead=True)
             for _ in self._steps(alive, epoch, index):

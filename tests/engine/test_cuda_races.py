@@ -1,0 +1,97 @@
+"""The CUDA kernels under the sanitisers of this machine's compiler: threads that race, and reads beyond arrays.
+
+On a GPU both would show once in a while, as wrong numbers. Threads of a block are threads here, `barrier` is a real one, and
+a warp has several lanes in some of the runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """
+    import sys
+    import numpy as np
+    from dataclasses import replace
+    from extranets.encodings import learn_periodic, learn_piecewise_linear
+    from extranets.engine import Options, cuda
+    from extranets.engine.cuda import training
+    from extranets.networks import Architecture, draw_members
+    from tests.engine.conftest import at_most_in_shared
+    from tests.engine.cuda_on_host import HostGpu
+
+    flags, lanes = (sys.argv[1], "-O1", "-g"), int(sys.argv[2])
+    training.fixed_for = lambda *_: ()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(29, 3)).astype(np.float32), rng.normal(size=(29, 2)).astype(np.float32)
+    base = Options(n_epochs=2, batch_size=8)
+    gaussian = replace(base, loss="gaussian_nll", warm_up_epochs=1, validation_fraction=0.25, patience=1)
+    steps = {"adversarial": [0.1, 0.02, 0.05]}
+    bins, waves = learn_piecewise_linear(X, 4), learn_periodic(X, 4)
+    counts = {"counts": rng.poisson(1.0, (2, 29)), "count_rows": [1, -1]}
+    kinds = [
+        ((9, 6, 5), 2, None, replace(base, dropout_keep=0.7, input_keep=0.8), {"sample_weight": rng.uniform(0.5, 2, 29)}),
+        ((9, 6), 2, None, replace(base, max_grad_norm=0.3, n_starts=2), counts),
+        ((7, 5), 4, None, gaussian, steps),
+        ((), 2, None, replace(base, max_grad_norm=0.3), steps),
+        ((9, 6), 2, bins, replace(base, input_keep=0.8, max_grad_norm=0.3), steps),
+        ((6,), 4, bins, gaussian, {}),
+        ((6,), 2, bins, base, steps),
+        ((9, 6), 2, waves, replace(base, input_keep=0.8, dropout_keep=0.8), steps),
+        ((), 4, waves, gaussian, steps),
+        ((), 2, bins, replace(base, max_grad_norm=0.3), steps),
+    ]
+    for most in range(4):
+        training.in_shared_memory = at_most_in_shared(most)
+        gpu = HostGpu(1 << 30 if most else 0, n_threads=4, lanes=lanes, flags=flags)
+        cuda.the_gpu = lambda: gpu
+        for hidden, heads, encoding, options, given in kinds:
+            members = draw_members(Architecture(3, hidden, 2, heads, encoding), 0.8, seed=5, ids=np.arange(2))
+            trained = cuda.train(members, X, y, options, 9, **given)
+            thinned = {"n_passes": 3, "dropout_keep": 0.7, "input_keep": 0.8}
+            cuda.forward(trained.ensemble, X, **thinned)
+            cuda.Moments(trained.ensemble)(X)
+    print("all trained", len(gpu.launched))
+"""
+
+
+def sanitiser_library(name):
+    """As the compiler names it; None where it has none."""
+    try:
+        found = subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    path = Path(found.strip())
+    return path if path.is_absolute() and path.exists() else None
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize(("flag", "library"), [("thread", "libtsan.so"), ("address", "libasan.so")])
+def test_sanitisers_find_nothing(flag, library, lanes):
+    path = sanitiser_library(library)
+    if path is None:
+        pytest.skip(f"the compiler has no {library}")
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(path),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "TSAN_OPTIONS": "halt_on_error=0 report_bugs=1 exitcode=66",
+        "PYTHONPATH": os.pathsep.join([os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONMALLOC": "malloc",  # so that small arrays are watched too
+    }
+    program = [sys.executable, "-c", textwrap.dedent(PROGRAM), f"-fsanitize={flag}", str(lanes)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=1200)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip(f"{library} cannot run in this machine's address space")
+    reports = re.findall(r"(?:WARNING: ThreadSanitizer|ERROR: AddressSanitizer).*(?:\n.*){0,6}", done.stderr)
+    assert not reports, "\n".join(reports[:3])
+    assert done.stdout.startswith("all trained") and done.returncode == 0, done.stderr[-2000:]
