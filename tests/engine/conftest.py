@@ -10,8 +10,9 @@ from tests.engine.cuda_on_host import HostGpu
 from tests.gpu import gpu_or_none
 
 CPU = _native.usable_variants()
-KERNELS = [f"CUDA kernels on the CPU, {n} in shared memory" for n in range(4)]
-GPU = [f"GPU, {n} in shared memory" for n in range(4)] if gpu_or_none() else []
+IN_SHARED = (0, 3)  # nothing, everything; test_cuda.py has what lies between
+KERNELS = [f"CUDA kernels on the CPU, {n} in shared memory" for n in IN_SHARED]
+GPU = [f"GPU, {n} in shared memory" for n in IN_SHARED] if gpu_or_none() else []
 
 
 class CudaDoors:
@@ -48,11 +49,11 @@ def anywhere(request, monkeypatch):
         _native.use_variant(before)
         return
     monkeypatch.setattr(doors, "native", CudaDoors)
-    most = (KERNELS + GPU).index(request.param) % 4
+    most = IN_SHARED[(KERNELS + GPU).index(request.param) % 2]
     monkeypatch.setattr(training, "in_shared_memory", at_most_in_shared(most))
     monkeypatch.setattr(training, "fixed_for", lambda *_: ())  # one compilation for all tests
     if request.param in KERNELS:
-        n_threads = (1, 5, 2, 3)[most]  # tiles are smaller where threads are many
+        n_threads = 5 if most else 2  # tiles are smaller where threads are many
         gpu = HostGpu(shared_bytes=1 << 30 if most else 0, n_threads=n_threads)
         monkeypatch.setattr(cuda, "the_gpu", lambda: gpu)
     yield

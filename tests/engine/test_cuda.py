@@ -130,7 +130,7 @@ def test_members_that_find_room_at_once(kind, use, monkeypatch):
         free = (at_once + 0.5) * own + arrays["X"].nbytes + arrays["y"].nbytes
         gpu = use(HostGpu())
         gpu.free_bytes = lambda free=free: int(free / cuda._MEMORY_SHARE)
-        assert len(list(cuda._at_once(members, arrays, options))) == n_parts
+        assert cuda.members_at_once(members, arrays, options) == at_once
         assert_same(train(kind), whole)
         assert sum(name == "initialise" for name, _ in gpu.launched) >= max(n_parts, n_whole)
 
@@ -139,18 +139,36 @@ def test_a_full_gpu_is_still_tried(use):
     use(HostGpu()).free_bytes = lambda: 0
     members, options, _ = KINDS["plain"]
     arrays = native.training_arrays(members, ROWS, TARGETS, None, None, None)
-    parts = list(cuda._at_once(members, arrays, options))
-    assert parts == [slice(i, i + 1) for i in range(5)]
+    assert cuda.members_at_once(members, arrays, options) == 1
+
+
+def test_members_are_halved_when_memory_ends(use, monkeypatch):
+    whole_of, tried = training.train, []
+
+    def with_room_for(most):
+        def train_some(gpu, members, *others):
+            tried.append(len(members))
+            if len(members) > most:
+                raise gpu.OutOfMemory
+            return whole_of(gpu, members, *others)
+
+        return train_some
+
+    use(HostGpu())
+    whole = train(KINDS["plain"])
+    monkeypatch.setattr(training, "train", with_room_for(2))
+    assert_same(train(KINDS["plain"]), whole)
+    assert tried == [5, 3, 2, 2, 1]
+    monkeypatch.setattr(training, "train", with_room_for(0))
+    with pytest.raises(MemoryError, match="smaller batch_size"):
+        train(KINDS["plain"])
 
 
 def test_steps_of_a_launch(kind, use, monkeypatch):
     gpu = use(HostGpu())
     whole, few = train(kind), sum(name == "train_steps" for name, _ in gpu.launched)
-    members, options, given = kind
-    layout = Layout(members.architecture, options.batch_size * (2 if "adversarial" in given else 1), trains=True)
-    seconds = 6.0 * layout.block_size * layout.n_rows / training._SLOWEST * 2  # five members on four processors
     for steps in (1, 2, 3):
-        monkeypatch.setattr(training, "_LAUNCH_SECONDS", (steps + 0.5) * seconds)
+        monkeypatch.setattr(training, "steps_at_once", lambda *_, steps=steps: steps)
         gpu = use(HostGpu())
         assert_same(train(kind), whole)
         assert sum(name == "train_steps" for name, _ in gpu.launched) > few
@@ -341,10 +359,12 @@ def test_progress_rises_to_one(kind, use):
     assert min(seen) > 0 and max(seen) <= 1 + 1e-12
     _, options, _ = kind
     if options.max_restarts == 0:
-        assert all(a < b for a, b in itertools.pairwise(seen))
-        if options.validation_fraction == 0:
-            np.testing.assert_allclose(seen, np.arange(1, len(seen) + 1) / (5 * options.n_epochs))
-            assert len(seen) == 5 * options.n_epochs
+        assert all(a <= b for a, b in itertools.pairwise(seen))
+        assert seen[-1] == pytest.approx(1)
+        if options.validation_fraction == 0:  # and once at the end of each member
+            np.testing.assert_allclose(
+                sorted(set(np.round(seen, 9))), np.arange(1, 5 * options.n_epochs + 1) / (5 * options.n_epochs)
+            )
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -608,7 +628,7 @@ class WatchedGpu(HostGpu):
     given back, are writes by the main stream.
     """
 
-    WRITES: ClassVar = {"shuffle_rows": {5}, "train_steps": {13}, "evaluate": {8}, "forward_rows": {6}}
+    WRITES: ClassVar = {"shuffle_rows": {5}, "train_steps": {13}, "evaluate": {9}, "forward_rows": {7}}
 
     def __init__(self):
         super().__init__()
@@ -679,21 +699,19 @@ def test_the_host_is_never_far_ahead(use, monkeypatch):
     waiting, most = [], 0
 
     class Counting(HostGpu):
-        def mark(self, *, ahead=False):
+        def launch(self, name, *others, **named):
             nonlocal most
-            if not ahead:
-                waiting.append(object())
-                most = max(most, len(waiting))
-                return waiting[-1]
-            return None
+            waiting.append(name) if name == "train_steps" else None
+            most = max(most, len(waiting))
+            super().launch(name, *others, **named)
 
         def wait(self, mark):
-            waiting.remove(mark)
+            waiting.pop()
 
-    monkeypatch.setattr(training, "_LAUNCH_SECONDS", 0.0)
+    monkeypatch.setattr(training, "steps_at_once", lambda *_: 1)
     use(Counting())
     train(KINDS["plain"])
-    assert most <= 4  # the first mark is that of the shuffle
+    assert most == 3
 
 
 # -- which machine -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Literal, Protocol, TypedDict
 
 import numpy as np
@@ -68,7 +69,7 @@ def train(
     device : {"cpu", "cuda"}
         Where to train. Streams and arithmetic are the same, so that results agree to float32 rounding over short runs.
     progress : callable, optional
-        Called on the calling thread about twenty times a second with the share of the work that is done.
+        Called on the calling thread several times a second with the share of the work that is done.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def moments(
     return native.Moments(ensemble, n_threads=n_threads, **thinning)
 
 
-def _cuda() -> Any:
-    from extranets.engine import cuda  # needs CuPy, which few machines have
+def _cuda() -> ModuleType:
+    from extranets.engine import cuda  # most processes have no use for it
 
     return cuda

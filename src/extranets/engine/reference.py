@@ -352,6 +352,8 @@ class BestConstant:
 
 
 def best_constant(y: Array, weight: Array) -> BestConstant:
+    if weight.sum() == 0:  # rows that count nothing: as a constant target
+        return BestConstant(np.zeros(y.shape[1]), 1.0)
     variance = np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     return BestConstant(variance, float(weight.mean()))
 

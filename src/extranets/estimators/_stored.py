@@ -52,7 +52,7 @@ class StoredEstimator(BaseEstimator):
         """Write the fitted estimator to a model file, which :func:`extranets.load` reads.
 
         The file holds arrays and JSON, no code. It is there as a whole or not at all. The loaded estimator predicts the same
-        bits, and can be refitted, conformalized, cloned, warm-started and saved again.
+        bits (on the CPU; set ``device`` to predict on a GPU), and can be refitted, conformalized, cloned, warm-started and saved again.
 
         Parameters
         ----------

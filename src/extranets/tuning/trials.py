@@ -49,6 +49,9 @@ class TrialRegressor(ExtraNetsRegressor):
 
     stop: Stop
 
+    def _machine(self) -> engine.Machine:
+        return {**super()._machine(), "device": "cpu"}  # one network at a time leaves a GPU idle
+
     def _train(self, recipe: Any, sample: Any, plan: Any, ids: npt.NDArray[np.uint32]) -> engine.Trained:
         parts = []
         for member in range(len(ids)):

@@ -77,6 +77,7 @@ class HostGpu:
 
     xp = np
     n_processors = 4
+    OutOfMemory = MemoryError
 
     def __init__(
         self, shared_bytes: int = 1 << 30, n_threads: int = 2, *, lanes: int = 1, flags: tuple[str, ...] = ()
@@ -118,6 +119,9 @@ class HostGpu:
 
     def address(self, array):
         return array.ctypes.data
+
+    def release(self):
+        pass
 
     def free_bytes(self):
         return 1 << 30

@@ -6,15 +6,18 @@ Results are plain host arrays: a model that was trained here loads and predicts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets.engine.cuda import training
+from extranets.engine.cuda.checks import check_training
 from extranets.engine.cuda.gpu import NoGpu, the_gpu
 from extranets.engine.cuda.prediction import Passes
+from extranets.engine.cuda.starts import Result, joined
 from extranets.engine.native import adversarial_steps, float32, in_any_start, raise_if_diverged, training_arrays
 from extranets.engine.options import Options, Trained
 from extranets.networks import Ensemble, Members
@@ -22,6 +25,7 @@ from extranets.networks import Ensemble, Members
 __all__ = ["Moments", "NoGpu", "forward", "the_gpu", "train"]
 
 _MEMORY_SHARE = 0.8  # of what is free
+_one_at_a_time = threading.Lock()  # trainings in several threads would count on the same free memory
 
 
 def train(
@@ -40,27 +44,49 @@ def train(
     """As :func:`extranets.engine.native.train`."""
     arrays = training_arrays(members, X, y, sample_weight, counts, count_rows)
     arrays["adversarial"] = None if adversarial is None else adversarial_steps(adversarial)
-    report = progress or (lambda share: None)
-    parts = []
-    for some in _at_once(members, arrays, options):
-        own = {**arrays, "members": arrays["members"][some], "widths": arrays["widths"][some]}
-        own["count_rows"] = None if arrays["count_rows"] is None else arrays["count_rows"][some]
-        before, share = some.start / len(members), (some.stop - some.start) / len(members)
+    check_training(members, arrays, options)
+    with _one_at_a_time:
+        results = _train_all(members, arrays, options, seed, progress or (lambda share: None))
+    raise_if_diverged(members, np.concatenate([result.starts.outcome for result in results]), in_any_start(options))
+    return joined(results)
+
+
+def _train_all(
+    members: Members, arrays: dict[str, Any], options: Options, seed: int, report: Callable[[float], object]
+) -> list[Result]:
+    """As many members at once as the GPU's memory has room for, fewer if that was too many."""
+    gpu, results = the_gpu(), []
+    begin, at_once = 0, members_at_once(members, arrays, options)
+    while begin < len(members):
+        some = slice(begin, min(begin + at_once, len(members)))
+        before, share = begin / len(members), (some.stop - begin) / len(members)
 
         def partly(done: float, before: float = before, share: float = share) -> None:
             report(before + share * done)
 
-        parts.append(training.train(the_gpu(), members[some], own, options, seed, partly))
-    outcomes = np.concatenate([part.starts.outcome for part in parts])
-    raise_if_diverged(members, outcomes, in_any_start(options))
-    return training.joined(parts)
+        try:
+            results.append(training.train(gpu, members[some], _of_members(arrays, some), options, seed, partly))
+        except gpu.OutOfMemory:
+            gpu.release()
+            if at_once == 1:
+                raise MemoryError(
+                    "The GPU's memory has no room for one network. Use a smaller batch_size or hidden_layer_sizes, or "
+                    "device='cpu'."
+                ) from None
+            at_once = -(-at_once // 2)
+        else:
+            begin = some.stop
+    return results
 
 
-def _at_once(members: Members, arrays: dict[str, Any], options: Options) -> Iterator[slice]:
-    """As many members as the GPU's memory has room for, then the next."""
+def _of_members(arrays: dict[str, Any], some: slice) -> dict[str, Any]:
+    per_member = ("members", "widths", "count_rows")
+    return {**arrays, **{name: arrays[name][some] for name in per_member if arrays[name] is not None}}
+
+
+def members_at_once(members: Members, arrays: dict[str, Any], options: Options) -> int:
     free = _MEMORY_SHARE * the_gpu().free_bytes() - arrays["X"].nbytes - arrays["y"].nbytes
-    n = max(1, min(len(members), int(free / training.bytes_per_member(members, arrays, options))))
-    return (slice(begin, min(begin + n, len(members))) for begin in range(0, len(members), n))
+    return max(1, min(len(members), int(free / training.bytes_per_member(members, arrays, options))))
 
 
 def forward(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -18,6 +19,9 @@ _COMMON = ("team", "philox", "sums", "problem", "products", "encoding", "loss", 
 SOURCES = {"rows": (*_COMMON, "rows"), "training": (*_COMMON, "adam", "adversarial", "training")}
 # Square roots and divisions to the last bit would cost a tenth of a training. Denormal numbers are flushed as on the CPU.
 COMPILER_OPTIONS = ("-std=c++17", "--prec-sqrt=false", "--prec-div=false", "--ftz=true")
+
+
+OLDEST = 70  # compute capability that the kernels need
 
 
 class NoGpu(RuntimeError):
@@ -40,20 +44,20 @@ class Gpu:
     """The current CUDA device. Arrays are CuPy's; kernels run one after the other, but for those launched ``ahead``."""
 
     def __init__(self) -> None:
-        try:
-            import cupy
-        except ImportError:
-            raise NoGpu(
-                "device='cuda' needs CuPy: pip install 'extranets[cuda]' (for CUDA 12), or cupy-cuda13x for CUDA 13."
-            ) from None
+        cupy = _cupy()
         try:
             n_devices = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise NoGpu(f"device='cuda' found no working NVIDIA driver ({error}); use device='cpu'.") from None
         if n_devices == 0:
             raise NoGpu("device='cuda' found no NVIDIA GPU on this machine; use device='cpu'.")
-        self.xp = cupy
         device = cupy.cuda.Device()
+        if int(device.compute_capability) < OLDEST:
+            raise NoGpu(
+                f"device='cuda' needs compute capability 7.0; this GPU has {device.compute_capability}. Use 'cpu'."
+            )
+        self.xp = cupy
+        self.OutOfMemory = cupy.cuda.memory.OutOfMemoryError
         self.name = cupy.cuda.runtime.getDeviceProperties(device.id)["name"].decode()
         self.n_processors = int(device.attributes["MultiProcessorCount"])
         self.shared_bytes = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
@@ -118,7 +122,34 @@ class Gpu:
         pool = self.xp.get_default_memory_pool()
         return int(self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
 
+    def release(self) -> None:
+        """Give memory that is not in use back to the system."""
+        self.xp.get_default_memory_pool().free_all_blocks()
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ModuleNotFoundError:
+        raise NoGpu(
+            "device='cuda' needs CuPy: pip install 'extranets[cuda]' (for CUDA 12), or cupy-cuda13x for CUDA 13."
+        ) from None
+    except ImportError as error:
+        raise NoGpu(f"device='cuda' needs CuPy, which is there but does not load: {error}") from error
+    return cupy
+
+
+def the_gpu() -> Gpu:
+    """That of CuPy's current device. A process that was forked has to make its own."""
+    try:
+        device = _cupy().cuda.runtime.getDevice()
+    except NoGpu:
+        raise
+    except Exception:  # no driver or no GPU: Gpu() says which
+        device = 0
+    return _gpu_of(device, os.getpid())
+
 
 @functools.cache
-def the_gpu() -> Gpu:
+def _gpu_of(device: int, process: int) -> Gpu:
     return Gpu()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ PROBLEM = np.dtype(
 )
 
 _TILE_ROWS = 4  # kTileRows in kernels/products.cuh
+_MOST_NUMBERS = 2**31 - 1
 
 
 def _stride(n: int) -> int:
@@ -70,6 +72,7 @@ class Layout:
         self.by_edges = isinstance(encoding, PiecewiseLinear) and n_entries > 0 and len(architecture.hidden) > 0
         self.x_stride = 4 * -(-(architecture.n_inputs + 1) // 4)
         self.places = np.zeros(MOST_LAYERS + 1, dtype=PLACE)
+        self._check_sizes(n_entries)
         self.block_size = self._place_parameters(n_entries)
         n_edges = n_entries + len(encoding.columns) if encoding is not None and self.by_edges else 0
         self.values_size = n_edges * int(self.places["stride"][0])
@@ -79,6 +82,18 @@ class Layout:
     @property
     def n_layers(self) -> int:
         return len(self.architecture.hidden) + 1
+
+    def _check_sizes(self, n_entries: int) -> None:
+        """Kernels count a member's numbers in 32 bits. The bounds are a little above what there will be."""
+        a = self.architecture
+        sizes = [a.n_first + 8, *(size + 8 for size in a.hidden), a.n_heads + 8]
+        n_parameters = sum(n_in * n_out for n_in, n_out in itertools.pairwise(sizes)) + 2 * n_entries * sizes[1]
+        n_numbers = (self.n_rows + 8) * 3 * (sum(sizes) + n_entries)
+        if n_parameters >= _MOST_NUMBERS or n_numbers >= _MOST_NUMBERS:
+            raise ValueError(
+                f"hidden_layer_sizes={a.hidden} with mini-batches of {self.n_rows:,} rows is too much for device='cuda'; use a "
+                "smaller batch_size or smaller layers, or device='cpu'."
+            )
 
     def dense_inputs(self) -> list[int]:
         """What every layer finds in its activation."""

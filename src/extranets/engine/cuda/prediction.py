@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from extranets.engine.cuda.gpu import OWN_SHARED_BYTES, Gpu
-from extranets.engine.cuda.layout import Layout, encoding_arrays, padded_rows, problem
-from extranets.engine.options import Options
+from extranets.engine.cuda.gpu import Gpu
+from extranets.engine.cuda.layout import Layout, padded_rows
+from extranets.engine.cuda.memory import Memory, Workspaces
+from extranets.engine.options import Options, check_keep
 from extranets.networks import Ensemble
 
 _ROWS_PER_BLOCK = 64
@@ -23,28 +24,27 @@ class Passes:
     def __init__(
         self, gpu: Gpu, ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int
     ) -> None:
+        if len(ensemble) == 0 or n_passes == 0:
+            raise ValueError("an ensemble needs a member" if n_passes is None else "at least one pass is needed")
+        check_keep(dropout_keep, input_keep)
         self.gpu, self.n_members = gpu, len(ensemble)
         self.n_passes = self.n_members if n_passes is None else n_passes
         self.architecture = ensemble.members.architecture
         self.layout = Layout(self.architecture, _ROWS_PER_BLOCK, trains=False)
-        self.fits = self.layout.workspace_size * 4 <= gpu.shared_bytes - OWN_SHARED_BYTES
+        self.workspaces = Workspaces(gpu, self.layout)
         options = Options() if n_passes is None else Options(dropout_keep=dropout_keep, input_keep=input_keep)
-        self.problem = problem(self.layout, options, seed)
-        self.kept = {
-            "parameters": gpu.array(self.layout.pack(ensemble)),
-            "widths": gpu.array(np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)),
-            "values": gpu.xp.zeros((self.n_members, max(self.layout.values_size, 1)), dtype=np.float32),
-        }
-        for name, array in self.kept.items():
-            self.problem[name] = gpu.address(array)
-        for name, host in encoding_arrays(self.architecture).items():
-            self.kept[f"encoding {name}"] = gpu.array(host)
-            self.problem["encoding"][name] = gpu.address(self.kept[f"encoding {name}"])
+        self.memory = Memory(gpu, self.layout, options, seed)
+        self.memory.put("parameters", gpu.array(self.layout.pack(ensemble)))
+        self.memory.put("widths", gpu.array(np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)))
+        self.memory.zeros("values", self.n_members, self.layout.values_size)
         slots = gpu.array(np.arange(self.n_members, dtype=np.int32))
-        gpu.launch("refresh", self.n_members, (self.problem, slots))
+        gpu.launch("refresh", self.n_members, (self.memory.problem, slots))
+        gpu.finish()  # rows may come from another thread, with another order of kernels
 
     def blocks(self, X: npt.NDArray[np.float32]) -> Iterator[tuple[slice, Any]]:
         """Rows, and their heads on the GPU. Shape: ``(n_passes, n, n_heads)``."""
+        if X.ndim != 2 or X.shape[1] != self.architecture.n_inputs:
+            raise ValueError("X has the wrong number of columns")
         per_row = self.n_passes * self.architecture.n_heads
         at_once = max(_ROWS_PER_BLOCK, _HEADS_AT_ONCE // per_row)
         for begin in range(0, len(X), at_once):
@@ -52,23 +52,20 @@ class Passes:
             yield rows, self._heads(X[rows])
 
     def _heads(self, X: npt.NDArray[np.float32]) -> Any:
-        gpu, layout = self.gpu, self.layout
-        own = self.problem.copy()
-        table = gpu.array(padded_rows(X, layout))
+        gpu, per_pass = self.gpu, -(-len(X) // _ROWS_PER_BLOCK)
+        n_blocks = self.workspaces.n_blocks(per_pass * self.n_passes)
+        own, room = self.workspaces.problem(self.memory.problem, n_blocks)
+        table = gpu.array(padded_rows(X, self.layout))
         own["X"] = gpu.address(table)
-        per_pass = -(-len(X) // _ROWS_PER_BLOCK)
-        n_blocks = per_pass * self.n_passes
-        room = None if self.fits else gpu.xp.empty((n_blocks, layout.workspace_size), dtype=np.float32)
-        if room is not None:
-            own["workspace"] = gpu.address(room)
         out = gpu.xp.empty((self.n_passes, len(X), self.architecture.n_heads), dtype=np.float32)
-        scalars = (np.int32(self.n_members), np.int32(_ROWS_PER_BLOCK), np.int32(per_pass), np.int32(self.fits))
+        sizes = (self.n_passes, self.n_members, _ROWS_PER_BLOCK, per_pass, self.workspaces.in_shared)
         gpu.launch(
             "forward_rows",
             n_blocks,
-            (own, np.int64(len(X)), *scalars, out),
-            shared_floats=layout.workspace_size if self.fits else 0,
+            (own, np.int64(len(X)), *map(np.int32, sizes), out),
+            shared_floats=self.workspaces.shared_floats,
         )
+        del room, table  # the pool hands them only to what comes after the kernel
         return out
 
     def moments(self, heads: Any) -> tuple[Any, Any, Any]:

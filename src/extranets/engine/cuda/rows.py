@@ -32,7 +32,7 @@ class Rows:
     def of(cls, parts: list[Indices], which: npt.NDArray[np.intp]) -> Rows:
         """Member m has ``parts[which[m]]``."""
         borders = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-        return cls(np.concatenate(parts).astype(np.uint32), borders[which], borders[which + 1])
+        return cls(np.concatenate(parts).astype(np.uint32, copy=False), borders[which], borders[which + 1])
 
     @classmethod
     def none(cls, n_members: int) -> Rows:

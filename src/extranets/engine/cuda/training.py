@@ -2,101 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-import math
-import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets.engine import reference
-from extranets.engine.cuda.gpu import FEW_THREADS, MOST_THREADS, OWN_SHARED_BYTES, WARP, Gpu
-from extranets.engine.cuda.layout import Layout, encoding_arrays, padded_rows, problem
+from extranets.engine.cuda.gpu import WARP, Gpu
+from extranets.engine.cuda.launching import fixed_for, in_shared_memory, n_threads_for, step_rates, steps_at_once
+from extranets.engine.cuda.layout import Layout, padded_rows
+from extranets.engine.cuda.memory import Memory, Workspaces
 from extranets.engine.cuda.rows import OnGpu, Rows, Samples
-from extranets.engine.options import LOSSES, Options, Trained
-from extranets.networks import Ensemble, Members
-
-Slots = npt.NDArray[np.int32]  # which members, by their place in the call
-Floats = npt.NDArray[np.float64]
+from extranets.engine.cuda.starts import COLLAPSED, NOT_FINITE, TRAINED, Floats, Result, Slots, Starts
+from extranets.engine.options import Options
+from extranets.networks import Members
 
 _SHUFFLE, _VALIDATION = 2, 4  # Purpose in kernels/philox.cuh
-_TRAINED, _COLLAPSED, _NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
-_LAUNCH_SECONDS = 0.1  # of one launch at most, roughly: Ctrl-C and progress wait for its end
-_SLOWEST = 2e10  # flop/s of one block of threads in the worst case
 _EVALUATION_ROWS = 64
-FEW_TILES = 64  # of gradients
-
-
-def in_shared_memory(layout: Layout, shared_bytes: int) -> tuple[int, int]:
-    """How many of workspace, parameters and moments find room in a block's shared memory, in this order; and their floats."""
-    sizes = np.cumsum([0, layout.workspace_size, layout.block_size + layout.values_size, 2 * layout.block_size])
-    n = int(np.searchsorted(sizes, max(shared_bytes - OWN_SHARED_BYTES, 0) // 4, side="right")) - 1
-    return n, int(sizes[n])
-
-
-@dataclass
-class Starts:
-    """How one attempt, or the best of several, went for every member."""
-
-    outcome: npt.NDArray[np.int32]
-    train_loss: Floats
-    train_r2: Floats
-    validation_loss: Floats
-    n_epochs: npt.NDArray[np.int32]
-    loss_curve: npt.NDArray[np.float32]
-
-    @classmethod
-    def none(cls, n_members: int, n_epochs: int) -> Starts:
-        return cls(
-            outcome=np.full(n_members, _NOT_FINITE, dtype=np.int32),
-            train_loss=np.full(n_members, math.inf),
-            train_r2=np.full(n_members, math.inf),
-            validation_loss=np.full(n_members, math.inf),
-            n_epochs=np.zeros(n_members, dtype=np.int32),
-            loss_curve=np.full((n_members, n_epochs), np.nan, dtype=np.float32),
-        )
-
-    def take(self, other: Starts, members: Slots) -> None:
-        for name in self.__dataclass_fields__:
-            getattr(self, name)[members] = getattr(other, name)[members]
-
-
-def n_threads_for(layout: Layout) -> int:
-    """Fewer for small networks, whose steps are a sequence of waits.
-
-    From the network without a mask, as is the layout, so that a member's result depends on no other member.
-    """
-    hidden = layout.architecture.hidden
-    tiles = [-(-n_out // 4) * -(-(n_in + 1) // 8) for n_in, n_out in zip(layout.dense_inputs(), hidden, strict=False)]
-    return MOST_THREADS if sum(tiles) > FEW_TILES else FEW_THREADS
-
-
-def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tuple[str, int], ...]:
-    """What kernels are compiled for: see kernels/problem.cuh."""
-    a = layout.architecture
-    return (
-        ("SPEC_LAYERS", layout.n_layers),
-        ("SPEC_HEADS", a.n_heads),
-        ("SPEC_OUTPUTS", a.n_outputs),
-        ("SPEC_LOSS", LOSSES.index(options.loss)),
-        ("SPEC_ENCODES", int(a.n_first > a.n_inputs)),
-        ("SPEC_BY_EDGES", int(layout.by_edges)),
-        ("SPEC_DROPS_INPUTS", int(options.input_keep < 1)),
-        ("SPEC_DROPS_UNITS", int(options.dropout_keep < 1)),
-        ("SPEC_CLIPS", int(options.max_grad_norm > 0)),
-        ("SPEC_ADVERSARIAL", int(adversarial)),
-    )
-
-
-def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> npt.NDArray[np.float32]:
-    """What Adam multiplies by in each of these steps: see ``native/adam.hpp``. Shape: ``(n,)`` -> ``(n, 3)``."""
-    o = options
-    rate = reference.scheduled_rate(o.learning_rate, o.schedule, steps, n_steps)
-    first, second = (1 - np.power(float(np.float32(beta)), steps + 1.0) for beta in (o.beta1, o.beta2))
-    return np.stack([-rate / first, 1 / np.sqrt(second), 1 - rate * o.weight_decay], axis=1).astype(np.float32)
 
 
 class Training:
@@ -109,17 +33,17 @@ class Training:
         self.capacities = np.minimum(options.batch_size, samples.sizes())
         batch_rows = int(self.capacities.max()) * (1 if arrays["adversarial"] is None else 2)
         self.layout = Layout(members.architecture, batch_rows, trains=True)
-        self.evaluation = Layout(members.architecture, _EVALUATION_ROWS, trains=False)
+        self.workspaces = Workspaces(gpu, Layout(members.architecture, _EVALUATION_ROWS, trains=False))
         self.n_threads = n_threads_for(self.layout)
         self.in_shared, self.shared_floats = in_shared_memory(self.layout, gpu.shared_bytes)
         self.fixed = (
             ("IN_SHARED", self.in_shared),
             *fixed_for(self.layout, options, arrays["adversarial"] is not None),
         )
-        self.kept: dict[str, Any] = {}  # arrays that kernels know by address only
+        self.memory = self._memory(arrays, seed)
+        self.problem, self.parameters = self.memory.problem, self.memory["parameters"]
         self._constants: dict[tuple[int, int], reference.BestConstant] = {}
-        self.problem = self._problem(arrays, seed)
-        self.everyone = gpu.array(np.arange(len(members), dtype=np.int32))
+        self._lists: list[Any] = []  # of slots, which kernels on the side may still read
         self.train_rows, self.validation_rows = self._deal(samples)
         self.on_gpu = OnGpu(gpu, self.train_rows)
         self.validation_on_gpu = OnGpu(gpu, self.validation_rows)
@@ -130,40 +54,21 @@ class Training:
         self.capacities_on_gpu = gpu.array(self.capacities.astype(np.int32))
         self.orders = [gpu.xp.empty((len(members), int(self.train_rows.n.max())), dtype=np.uint32) for _ in range(2)]
         self.loss_sums = gpu.xp.zeros((len(members), options.n_epochs))
-        self.best_epoch = gpu.xp.empty_like(self.kept["parameters"]) if options.validation_fraction > 0 else None
+        self.best_epoch = gpu.xp.empty_like(self.parameters) if options.validation_fraction > 0 else None
 
-    def _problem(self, arrays: dict[str, Any], seed: int) -> npt.NDArray[Any]:
-        gpu, layout, n = self.gpu, self.layout, len(self.members)
-        batch = int(self.capacities.max())
-        out = problem(layout, replace(self.options, batch_size=batch), seed)
-        data = {
-            "X": padded_rows(arrays["X"], layout),
-            "y": arrays["y"],
-            "weight": arrays["weight"],
-            "adversarial": arrays["adversarial"],
-            "ids": arrays["members"],
-            "widths": arrays["widths"],
-        }
-        zeros = {
-            "parameters": layout.block_size,
-            "first": layout.block_size,
-            "second": layout.block_size,
-            "gradient": layout.block_size if self.options.max_grad_norm > 0 else 0,
-            "values": layout.values_size,
-            "workspace": layout.workspace_size if self.in_shared == 0 else 0,
-        }
-        for name, host in data.items():
-            if host is not None and host.size:
-                self.kept[name] = gpu.array(host)
-        for name, size in zeros.items():
-            if size:
-                self.kept[name] = gpu.xp.zeros((n, size), dtype=np.float32)
-        for name, array in self.kept.items():
-            out[name] = gpu.address(array)
-        for name, host in encoding_arrays(self.members.architecture).items():
-            self.kept[f"encoding {name}"] = gpu.array(host)
-            out["encoding"][name] = gpu.address(self.kept[f"encoding {name}"])
-        return out
+    def _memory(self, arrays: dict[str, Any], seed: int) -> Memory:
+        layout, n = self.layout, len(self.members)
+        memory = Memory(self.gpu, layout, replace(self.options, batch_size=int(self.capacities.max())), seed)
+        names = {"y": "y", "weight": "weight", "adversarial": "adversarial", "ids": "members", "widths": "widths"}
+        memory.put("X", self.gpu.array(padded_rows(arrays["X"], layout)))
+        for name, given in names.items():
+            memory.put(name, None if arrays[given] is None else self.gpu.array(arrays[given]))
+        for name in ("parameters", "first", "second"):
+            memory.zeros(name, n, layout.block_size)
+        memory.zeros("gradient", n, layout.block_size if self.options.max_grad_norm > 0 else 0)
+        memory.zeros("values", n, layout.values_size)
+        memory.zeros("workspace", n, layout.workspace_size if self.in_shared == 0 else 0)
+        return memory
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -174,66 +79,67 @@ class Training:
             return samples.whole(), Rows.none(n)
         rows = Rows.of(samples.distinct(), samples.which)
         out = self.gpu.xp.empty((n, int(rows.n.max())), dtype=np.uint32)
-        self._shuffle(OnGpu(self.gpu, rows), out, _VALIDATION, 0, 0)
+        everyone = np.arange(n, dtype=np.int32)
+        self._shuffle(self._list(everyone), OnGpu(self.gpu, rows), out, _VALIDATION, 0, 0)
         shuffled = (order[:size] for order, size in zip(self.gpu.host(out), rows.n.tolist(), strict=True))
         return samples.split(shuffled, fraction)
 
-    def _shuffle(self, rows: OnGpu, out: Any, purpose: int, attempt: int, part: int, *, ahead: bool = False) -> None:
-        arguments = (rows.rows, rows.begin, rows.end, out, np.int64(out.shape[1]))
+    def _list(self, slots: Slots) -> Any:
+        self._lists.append(self.gpu.array(slots))
+        return self._lists[-1]
+
+    def _shuffle(
+        self, slots: Any, rows: OnGpu, out: Any, purpose: int, attempt: int, part: int, *, ahead: bool = False
+    ) -> None:
+        arguments = (slots, rows.rows, rows.begin, rows.end, out, np.int64(out.shape[1]))
         scalars = (np.int32(purpose), np.int32(attempt), np.int32(part))
-        self.gpu.launch(
-            "shuffle_rows",
-            len(self.members),
-            (self.problem, self.everyone, *arguments, *scalars),
-            n_threads=WARP,
-            ahead=ahead,
-        )
+        self.gpu.launch("shuffle_rows", len(slots), (self.problem, *arguments, *scalars), n_threads=WARP, ahead=ahead)
 
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
     def attempt(self, slots: Slots, index: int, progress: Callable[[float], object]) -> Starts:
         """Train these members from their start number ``index``."""
-        o, found = self.options, Starts.none(len(self.members), self.options.n_epochs)
-        self.gpu.launch("initialise", len(slots), (self.problem, self.gpu.array(slots), np.int32(index)))
+        gpu, n_epochs = self.gpu, self.options.n_epochs
+        found, waited = Starts.none(len(self.members), n_epochs), np.zeros(len(self.members), dtype=int)
+        alive, on_gpu = slots, self._list(slots)
+        gpu.launch("initialise", len(slots), (self.problem, on_gpu, np.int32(index)))
         self.loss_sums[:] = 0
-        waited = np.zeros(len(self.members), dtype=int)
-        alive = slots
+        self._shuffle(on_gpu, self.on_gpu, self.orders[0], _SHUFFLE, index, 0)
         marks: list[Any] = []
-        self._shuffle(self.on_gpu, self.orders[0], _SHUFFLE, index, 0)
-        shuffled = self.gpu.mark()
-        for epoch in range(o.n_epochs):
-            self.gpu.hold(shuffled)
-            if epoch + 1 < o.n_epochs:  # the next epoch's rows are shuffled meanwhile
-                self.gpu.hold(marks[-1] if marks else shuffled, ahead=True)
-                self._shuffle(self.on_gpu, self.orders[(epoch + 1) % 2], _SHUFFLE, index, epoch + 1, ahead=True)
-                shuffled = self.gpu.mark(ahead=True)
-            for _ in self._steps(alive, epoch, index):
-                marks.append(self.gpu.mark())
+        for epoch in range(n_epochs):
+            gpu.hold(gpu.mark(), ahead=True)  # until the last epoch's rows, which the next ones replace, have been used
+            if epoch + 1 < n_epochs:
+                self._shuffle(on_gpu, self.on_gpu, self.orders[(epoch + 1) % 2], _SHUFFLE, index, epoch + 1, ahead=True)
+            shuffled = gpu.mark(ahead=True)
+            for share in self._steps(on_gpu, epoch, index):
+                marks.append(gpu.mark())
                 if len(marks) > 2:  # never more than a moment ahead of the GPU
-                    self.gpu.wait(marks.pop(0))
+                    gpu.wait(marks.pop(0))
+                progress((epoch + share) / n_epochs)
+            gpu.hold(shuffled)
             found.n_epochs[alive] = epoch + 1
-            progress((epoch + 1) / o.n_epochs)
-            if self.options.validation_fraction > 0 and epoch >= o.warm_up_epochs:
-                alive = self._validate(alive, epoch, found, waited)
-            if len(alive) == 0:
-                break
+            if self.options.validation_fraction > 0 and epoch >= self.options.warm_up_epochs:
+                going_on = self._validate(alive, epoch, found, waited)
+                if len(going_on) == 0:
+                    break
+                if len(going_on) < len(alive):
+                    alive, on_gpu = going_on, self._list(going_on)
         self._finish(slots, found)
+        progress(1.0)
         return found
 
-    def _steps(self, slots: Slots, epoch: int, attempt: int) -> Iterator[None]:
-        """Launch an epoch's steps, a bounded number at a time."""
-        seconds = 6.0 * self.layout.block_size * self.layout.n_rows / _SLOWEST * -(-len(slots) // self.gpu.n_processors)
-        at_once = max(1, int(_LAUNCH_SECONDS / seconds))
-        on_gpu = self.gpu.array(slots)
-        order = self.orders[epoch % 2]
-        for begin in range(0, int(self.steps_per_epoch.max()), at_once):
-            end = min(begin + at_once, int(self.steps_per_epoch.max()))
+    def _steps(self, slots: Any, epoch: int, attempt: int) -> Iterator[float]:
+        """Launch an epoch's steps, a bounded number at a time; tells their share that is launched."""
+        at_once = steps_at_once(self.layout, len(slots), self.gpu.n_processors)
+        order, per_epoch = self.orders[epoch % 2], int(self.steps_per_epoch.max())
+        for begin in range(0, per_epoch, at_once):
+            end = min(begin + at_once, per_epoch)
             self.gpu.launch(
                 "train_steps",
                 len(slots),
                 (
                     self.problem,
-                    on_gpu,
+                    slots,
                     order,
                     np.int64(order.shape[1]),
                     self.on_gpu.lengths,
@@ -251,7 +157,7 @@ class Training:
                 shared_floats=self.shared_floats,
                 fixed=self.fixed,
             )
-            yield
+            yield end / per_epoch
 
     def _rates(self, epoch: int, begin: int, end: int) -> npt.NDArray[np.float32]:
         """Shape: ``(n_kinds, end - begin, 3)``."""
@@ -265,13 +171,13 @@ class Training:
         """Keep the best weights; returns the members that go on."""
         finite = np.isfinite(self.gpu.host(self.loss_sums[alive, epoch]))
         alive = alive[finite]
-        loss = self.evaluate(alive, self.validation_on_gpu)
-        best = found.validation_loss[alive]
-        waited[alive] = np.where(loss < best - self.options.tolerance, 0, waited[alive] + 1)
-        better = alive[loss < best]
+        judged = alive[self.validation_rows.n[alive] > 0]  # a member with one row has none for validation
+        loss, best = self.evaluate(judged, self.validation_on_gpu), found.validation_loss[judged]
+        waited[judged] = np.where(loss < best - self.options.tolerance, 0, waited[judged] + 1)
+        better = judged[loss < best]
         found.validation_loss[better] = loss[loss < best]
         if self.best_epoch is not None:
-            self.best_epoch[better] = self.kept["parameters"][better]
+            self.best_epoch[better] = self.parameters[better]
         return alive[waited[alive] < self.options.patience]
 
     def _finish(self, slots: Slots, found: Starts) -> None:
@@ -280,46 +186,33 @@ class Training:
         found.loss_curve[:] = np.where(run, curve, np.nan)
         restored = slots[np.isfinite(found.validation_loss[slots])] if self.best_epoch is not None else slots[:0]
         if len(restored) and self.best_epoch is not None:
-            self.kept["parameters"][restored] = self.best_epoch[restored]
+            self.parameters[restored] = self.best_epoch[restored]
             self.gpu.launch("refresh", len(restored), (self.problem, self.gpu.array(restored)))
         found.train_loss[slots] = self.evaluate(slots, self.on_gpu)
         # An overflowed second moment freezes its weight for ever without showing in the loss.
-        moments = self.gpu.host(self.gpu.xp.isfinite(self.kept["second"]).all(axis=1))
+        moments = self.gpu.host(self.gpu.xp.isfinite(self.memory["second"]).all(axis=1))
         finite = np.isfinite(np.where(run, curve, 0)).all(axis=1) & moments & np.isfinite(found.train_loss)
         found.train_r2[slots] = [self._r2(slot, found.train_loss[slot]) for slot in slots.tolist()]
         collapsed = found.train_r2 < np.float32(self.options.collapse_r2)
-        found.outcome[slots] = np.where(finite, np.where(collapsed, _COLLAPSED, _TRAINED), _NOT_FINITE)[slots]
+        found.outcome[slots] = np.where(finite, np.where(collapsed, COLLAPSED, TRAINED), NOT_FINITE)[slots]
 
     def evaluate(self, slots: Slots, rows: OnGpu) -> Floats:
         """Mean loss over each member's rows, no dropout."""
         if len(slots) == 0:
             return np.zeros(0)
-        fits = self.evaluation.workspace_size * 4 <= self.gpu.shared_bytes - OWN_SHARED_BYTES
-        layout = self.evaluation
-        blocks = int(-(-rows.n[slots].max() // layout.n_rows))
-        partial = self.gpu.xp.zeros((len(slots), blocks))
-        own = self.problem.copy()
-        for name in ("places", "at", "workspace_size"):
-            own[name] = getattr(layout, name)
-        room = None if fits else self.gpu.xp.empty((len(slots) * blocks, layout.workspace_size), dtype=np.float32)
-        if room is not None:
-            own["workspace"] = self.gpu.address(room)
+        per_block = self.workspaces.layout.n_rows
+        per_member = int(-(-rows.n[slots].max() // per_block))
+        partial = self.gpu.xp.zeros((len(slots), per_member))
+        n_blocks = self.workspaces.n_blocks(partial.size)
+        own, room = self.workspaces.problem(self.problem, n_blocks)
+        sizes = (np.int32(len(slots)), np.int32(per_block), np.int32(per_member), np.int32(self.workspaces.in_shared))
         self.gpu.launch(
             "evaluate",
-            len(slots) * blocks,
-            (
-                own,
-                self.gpu.array(slots),
-                rows.rows,
-                rows.begin,
-                rows.end,
-                np.int32(layout.n_rows),
-                np.int32(blocks),
-                np.int32(fits),
-                partial,
-            ),
-            shared_floats=layout.workspace_size if fits else 0,
+            n_blocks,
+            (own, self.gpu.array(slots), rows.rows, rows.begin, rows.end, *sizes, partial),
+            shared_floats=self.workspaces.shared_floats,
         )
+        del room  # the pool hands it only to what comes after the kernel
         return self.gpu.host(partial).sum(axis=1) / rows.n[slots]
 
     def _r2(self, slot: int, loss: float) -> float:
@@ -332,32 +225,8 @@ class Training:
         return reference.r2_over_constant(self.options.loss, loss, self._constants[key])
 
 
-@dataclass(frozen=True)
-class Result:
-    """A trained ensemble, how the kept starts went, and how many starts each member had."""
-
-    ensemble: Ensemble
-    starts: Starts
-    n_attempts: npt.NDArray[np.int32]
-
-
-def joined(results: list[Result]) -> Trained:
-    ensemble = functools.reduce(operator.add, [result.ensemble for result in results])
-
-    def all_of(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(result.starts, name) for result in results])
-
-    names = ("loss_curve", "train_loss", "train_r2", "validation_loss", "n_epochs")
-    return Trained(
-        ensemble,
-        **{name: all_of(name) for name in names},
-        n_attempts=np.concatenate([result.n_attempts for result in results]),
-        collapsed=all_of("outcome") == _COLLAPSED,
-    )
-
-
 def bytes_per_member(members: Members, arrays: dict[str, Any], options: Options) -> int:
-    """What training one member takes of the GPU's memory, besides the data."""
+    """What training one member takes of the GPU's memory, besides the data, roughly."""
     layout = Layout(members.architecture, 2 * min(options.batch_size, len(arrays["X"])), trains=True)
     n_rows = len(arrays["X"]) if arrays["counts"] is None else int(arrays["counts"].sum(axis=1).max())
     return 4 * (6 * layout.block_size + layout.values_size + layout.workspace_size + 4 * n_rows) + 8 * options.n_epochs
@@ -369,7 +238,7 @@ def train(
     """Best of ``n_starts`` by training loss; up to ``max_restarts`` collapsed or overflowing starts are replaced."""
     training = Training(gpu, members, arrays, options, seed)
     n = len(members)
-    best, kept = Starts.none(n, options.n_epochs), gpu.xp.zeros_like(training.kept["parameters"])
+    best, kept = Starts.none(n, options.n_epochs), gpu.xp.zeros_like(training.parameters)
     good, n_attempts = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
     try:
         for index in range(options.n_starts + options.max_restarts):
@@ -379,13 +248,10 @@ def train(
             done, share = good.sum() / (n * options.n_starts), len(slots) / (n * options.n_starts)
             found = training.attempt(slots, index, lambda part, d=done, s=share: progress(d + s * part))  # type: ignore[misc]
             n_attempts[slots] += 1
-            good[slots] += found.outcome[slots] == _TRAINED
-            # Outcomes are ordered from good to bad; a trained network beats a collapsed one whatever its loss.
-            better = found.outcome < best.outcome
-            better |= (found.outcome == best.outcome) & (found.train_loss < best.train_loss)
-            better = slots[(better & (found.outcome != _NOT_FINITE))[slots]]
+            good[slots] += found.outcome[slots] == TRAINED
+            better = best.better(found, slots)
             best.take(found, better)
-            kept[better] = training.kept["parameters"][better]
+            kept[better] = training.parameters[better]
     finally:
         gpu.finish()  # nothing may be at work on memory that is given back
     return Result(training.layout.unpack(members, gpu.host(kept)), best, n_attempts)

@@ -1,5 +1,5 @@
-// Numeric encodings, as in native/encoding.hpp. By edges, a row costs two multiply-adds per column and unit on the way up. On
-// the way back the entries are made up on the fly: that is more arithmetic than on the CPU, but no thread waits for another.
+// Numeric encodings, as in native/encoding.hpp: by edges, a row costs two multiply-adds per column and unit, and as many on the
+// way back.
 
 DEVICE int n_entries(const Encoding& e, int column) { return e.first[column + 1] - e.first[column]; }
 DEVICE int first_edge(const Encoding& e, int column) { return e.first[column] + column; }
@@ -34,18 +34,6 @@ DEVICE float entry_value(const Encoding& e, int column, int k, float x) {
     const int half = n_entries(e, column) / 2;
     const float turns = e.numbers[k < half ? k : k - half] * x, rest = 2.0f * (turns - rintf(turns));
     return k < half ? sinpif(rest) : cospif(rest);
-}
-
-// Derivative with respect to a column's value, from those with respect to its entries.
-DEVICE float column_slope(const Encoding& e, int column, float x, const float* gradient, const float* entries) {
-    if (e.kind == kPiecewiseLinear) {
-        const Spot spot = find_spot(e, column, x);
-        return gradient[spot.bin] * spot.slope;
-    }
-    const int n = n_entries(e, column) / 2;
-    float slope = 0;
-    for (int j = 0; j < n; ++j) slope += e.numbers[j] * (gradient[j] * entries[n + j] - gradient[n + j] * entries[j]);
-    return 6.28318531f * slope;
 }
 
 // values[edge, :] = sum of the weights of the column's bins below the edge.

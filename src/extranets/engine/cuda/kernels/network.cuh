@@ -6,7 +6,6 @@ struct Dropout {
     float input_keep, hidden_keep;
     bool by_row;
 
-    DEVICE bool drops() const { return input_keep < 1.0f || hidden_keep < 1.0f; }
     DEVICE float factor(float keep, long long index) const { return random_uniform(stream, index) < keep ? 1.0f / keep : 0.0f; }
     DEVICE long long words(float keep, int n_rows, int width) const {
         return keep < 1.0f ? static_cast<long long>(by_row ? n_rows : 1) * width : 0;

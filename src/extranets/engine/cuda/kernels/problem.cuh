@@ -1,4 +1,4 @@
-// What the host lays out for one call, read by every kernel. `PROBLEM` in ../problem.py is its twin, field by field.
+// What the host lays out for one call, read by every kernel. `PROBLEM` in ../layout.py is its twin, field by field.
 
 // What may be fixed when the kernels are compiled, by `#define`: kernels for one kind of network are smaller and faster.
 // -1 leaves it to the problem.

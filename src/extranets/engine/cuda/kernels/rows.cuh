@@ -87,44 +87,50 @@ DEVICE void heads_of_rows(Network& net, int n_rows, const RowOf& row_of, const D
 
 DEVICE Network network_of(const Problem& p, int slot, bool in_shared) {
     float* memory = in_shared ? shared_memory() : p.workspace + block_index() * p.workspace_size;
-    return {p, p.widths + slot * (p.n_layers() - 1), p.parameters + slot * p.block_size, p.values + slot * p.values_size, memory,
-            nullptr};
+    return {p, p.widths + slot * (p.n_layers() - 1), p.parameters + slot * p.block_size, p.values + slot * p.values_size,
+            memory, nullptr};
 }
 
-// Summed loss of a member's rows, no dropout: partial[slot's place, block of rows].
-KERNEL evaluate(CONSTANT Problem p, const int* slots, const unsigned* rows, const long long* begins,
-                const long long* ends, int rows_per_block, int blocks_per_member, int in_shared, double* partial) {
+// A block of threads goes from one block of rows to the next, so that few workspaces are enough.
+
+// Summed loss of a member's rows, no dropout: partial[place of the member in slots, block of rows].
+KERNEL evaluate(CONSTANT Problem p, const int* slots, const unsigned* rows, const long long* begins, const long long* ends,
+                int n_slots, int rows_per_block, int blocks_per_member, int in_shared, double* partial) {
     SHARED double room[kMostWarps + 1];
-    const int place = block_index() / blocks_per_member, slot = slots[place];
-    const long long begin = begins[slot] + static_cast<long long>(block_index() % blocks_per_member) * rows_per_block;
-    const long long left = ends[slot] - begin;
-    const int n_rows = left <= 0 ? 0 : int(left < rows_per_block ? left : rows_per_block);
-    Network net = network_of(p, slot, in_shared);
-    double loss = 0;
-    heads_of_rows(net, n_rows, [&](int r) { return static_cast<long long>(rows[begin + r]); }, no_dropout(), [&](int first, int n) {
-        for (int r = first + thread_index() % kWarp; r < first + n; r += kWarp) {
-            const long long row = rows[begin + r];
-            loss += row_loss(p.loss(), net.heads() + r * p.n_heads(), p.y + row * p.n_outputs(), p.n_outputs(),
-                             p.weight ? p.weight[row] : 1.0f, 1.0f, nullptr, false);
-        }
-    });
-    const double sum = block_sum(loss, room);
-    if (thread_index() == 0) partial[block_index()] = sum;
+    for (long long item = block_index(); item < static_cast<long long>(n_slots) * blocks_per_member; item += n_blocks()) {
+        const int slot = slots[item / blocks_per_member];
+        const long long begin = begins[slot] + item % blocks_per_member * rows_per_block, left = ends[slot] - begin;
+        const int n_rows = left <= 0 ? 0 : int(left < rows_per_block ? left : rows_per_block);
+        Network net = network_of(p, slot, in_shared);
+        double loss = 0;
+        const auto row_of = [&](int r) { return static_cast<long long>(rows[begin + r]); };
+        heads_of_rows(net, n_rows, row_of, no_dropout(), [&](int first, int n) {
+            for (int r = first + thread_index() % kWarp; r < first + n; r += kWarp)
+                loss += row_loss(p.loss(), net.heads() + r * p.n_heads(), p.y + row_of(r) * p.n_outputs(), p.n_outputs(),
+                                 p.weight ? p.weight[row_of(r)] : 1.0f, 1.0f, nullptr, false);
+        });
+        const double sum = block_sum(loss, room);
+        if (thread_index() == 0) partial[item] = sum;
+    }
 }
 
 // Heads of passes for the rows of X: out[pass, row, head]. Pass p is that of member p mod n_members, thinned by dropout from
 // the stream of p where something is to be dropped.
-KERNEL forward_rows(CONSTANT Problem p, long long n_rows, int n_members, int rows_per_block, int blocks_per_pass,
-                    int in_shared, float* out) {
-    const int pass = block_index() / blocks_per_pass;
-    const long long begin = static_cast<long long>(block_index() % blocks_per_pass) * rows_per_block;
-    const int n = int(n_rows - begin < rows_per_block ? n_rows - begin : rows_per_block);
-    Network net = network_of(p, pass % n_members, in_shared);
-    const Dropout dropout{make_stream(p.seed, pass, kPass, 0, 0), p.input_keep(), p.hidden_keep(), false};
-    heads_of_rows(net, n, [&](int r) { return begin + r; }, dropout, [&](int first, int n_own) {
-        for (int i = first * p.n_heads() + thread_index() % kWarp; i < (first + n_own) * p.n_heads(); i += kWarp)
-            out[(pass * n_rows + begin) * p.n_heads() + i] = net.heads()[i];
-    });
+KERNEL forward_rows(CONSTANT Problem p, long long n_rows, int n_passes, int n_members, int rows_per_block,
+                    int blocks_per_pass, int in_shared, float* out) {
+    for (long long item = block_index(); item < static_cast<long long>(n_passes) * blocks_per_pass; item += n_blocks()) {
+        const int pass = int(item / blocks_per_pass);
+        const long long begin = item % blocks_per_pass * rows_per_block;
+        const int n = int(n_rows - begin < rows_per_block ? n_rows - begin : rows_per_block);
+        Network net = network_of(p, pass % n_members, in_shared);
+        const Dropout dropout{make_stream(p.seed, pass, kPass, 0, 0), p.input_keep(), p.hidden_keep(), false};
+        float* to = out + (pass * n_rows + begin) * p.n_heads();
+        heads_of_rows(net, n, [&](int r) { return begin + r; }, dropout, [&](int first, int n_own) {
+            for (int i = first * p.n_heads() + thread_index() % kWarp; i < (first + n_own) * p.n_heads(); i += kWarp)
+                to[i] = net.heads()[i];
+        });
+        barrier();
+    }
 }
 
 // Mean and variance (1/T) over passes, and the mean of predicted variances: as in native/predict.hpp, taken about the first

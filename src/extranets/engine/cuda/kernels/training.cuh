@@ -46,20 +46,14 @@ DEVICE void clipped_step(const Network& net, int n_rows, float scale, const Adam
     backward(net, n_rows, scale, kept);
     const double norm = sqrt(block_sum(kept.squares, room));
     const float factor = norm > p.options.max_grad_norm ? float(p.options.max_grad_norm / norm) : 1.0f;
-    Step step{adam};
-    struct Clip {
-        Step& step;
-        const float* gradient;
-        float factor;
-        DEVICE void operator()(int at, bool is_weight) { step.one(at, gradient[at] * factor, is_weight); }
-    } clip{step, gradient, factor};
     for (int l = 0; l < p.n_layers(); ++l) {
         const Place& place = net.place(l);
         const int n = net.depth(l), width = net.width(l), more = l == 0 && p.by_edges() ? p.encoding.n_entries : 0;
         const int rows = net.is_output(l) ? width : n + 1 + more, columns = net.is_output(l) ? n + 1 : width;
         for (int i = thread_index(); i < rows * columns; i += n_threads()) {
             const int row = i / columns, column = i % columns;
-            clip(place.weights + row * place.stride + column, (net.is_output(l) ? column : row) != n);
+            const int at = place.weights + row * place.stride + column;
+            adam.update(at, gradient[at] * factor, (net.is_output(l) ? column : row) != n);
         }
     }
 }
@@ -155,7 +149,6 @@ struct Batches {
 DEVICE double train_batch(Network& net, int n_rows, float* y, float* weight, const Dropout& dropout, bool unit_variance,
                           const Adam& adam, float* gradient, double (&room)[kMostWarps + 1]) {
     const Problem& p = net.problem;
-    const Options& o = p.options;
     double loss = 0;
     const auto lose = [&](float scale) {
         return [&, scale](int begin, int n) {

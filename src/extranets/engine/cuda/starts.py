@@ -1,0 +1,80 @@
+"""How starts of training went, and the best of them."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets.engine.options import Trained
+from extranets.networks import Ensemble
+
+TRAINED, COLLAPSED, NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
+
+Slots = npt.NDArray[np.int32]  # which members, by their place in the call
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Starts:
+    """How one attempt, or the best of several, went for every member."""
+
+    outcome: npt.NDArray[np.int32]
+    train_loss: Floats
+    train_r2: Floats
+    validation_loss: Floats
+    n_epochs: npt.NDArray[np.int32]
+    loss_curve: npt.NDArray[np.float32]
+
+    @classmethod
+    def none(cls, n_members: int, n_epochs: int) -> Starts:
+        return cls(
+            outcome=np.full(n_members, NOT_FINITE, dtype=np.int32),
+            train_loss=np.full(n_members, math.inf),
+            train_r2=np.full(n_members, math.inf),
+            validation_loss=np.full(n_members, math.inf),
+            n_epochs=np.zeros(n_members, dtype=np.int32),
+            loss_curve=np.full((n_members, n_epochs), np.nan, dtype=np.float32),
+        )
+
+    def take(self, other: Starts, members: Slots) -> None:
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[members] = getattr(other, name)[members]
+
+    def better(self, other: Starts, members: Slots) -> Slots:
+        """Those of the members whose other start should be kept instead.
+
+        Outcomes are ordered from good to bad; a trained network beats a collapsed one whatever its loss.
+        """
+        better = other.outcome < self.outcome
+        better |= (other.outcome == self.outcome) & (other.train_loss < self.train_loss)
+        return members[(better & (other.outcome != NOT_FINITE))[members]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained ensemble, how the kept starts went, and how many starts each member had."""
+
+    ensemble: Ensemble
+    starts: Starts
+    n_attempts: npt.NDArray[np.int32]
+
+
+def joined(results: list[Result]) -> Trained:
+    ensemble = functools.reduce(operator.add, [result.ensemble for result in results])
+
+    def all_of(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(result.starts, name) for result in results])
+
+    names = ("loss_curve", "train_loss", "train_r2", "validation_loss", "n_epochs")
+    return Trained(
+        ensemble,
+        **{name: all_of(name) for name in names},
+        n_attempts=np.concatenate([result.n_attempts for result in results]),
+        collapsed=all_of("outcome") == COLLAPSED,
+    )
