@@ -135,6 +135,16 @@ def test_members_that_find_room_at_once(kind, use, monkeypatch):
         assert sum(name == "initialise" for name, _ in gpu.launched) >= max(n_parts, n_whole)
 
 
+def test_the_table_takes_its_share_of_the_memory(use):
+    members = draw_members(Architecture(200, (), 1, 1), 1.0, seed=5, ids=np.arange(50))
+    X, y = np.zeros((2000, 200), dtype=np.float32), np.zeros(2000, dtype=np.float32)
+    arrays = native.training_arrays(members, X, y, None, None, None)
+    own = training.bytes_per_member(members, arrays, BASE)
+    assert X.nbytes > 5 * own
+    use(HostGpu()).free_bytes = lambda: int((X.nbytes + y.nbytes + 2.5 * own) / cuda._MEMORY_SHARE)
+    assert cuda.members_at_once(members, arrays, BASE) == 2
+
+
 def test_a_full_gpu_is_still_tried(use):
     use(HostGpu()).free_bytes = lambda: 0
     members, options, _ = KINDS["plain"]
@@ -336,6 +346,15 @@ def test_what_is_no_number_passes_through_units(use):
     heads = cuda.forward(Ensemble(members, np.ones(members.n_parameters, dtype=np.float32)), X)
     np.testing.assert_array_equal(np.isnan(heads).any(axis=(0, 2)), np.arange(37) == 5)
     assert np.isnan(heads[:, 5]).all()
+
+
+def test_an_overflowed_moment_is_a_divergence(use):
+    """Gradients of 1e21 overflow when squared. In the last step of all, no loss shows it."""
+    use(HostGpu())
+    members, options = members_of((), ids=(4, 11)), Options(n_epochs=1, batch_size=100)
+    for engine in (native, cuda):
+        with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\)"):
+            engine.train(members, 1e5 * ROWS, 1e16 * TARGETS, options, SEED)
 
 
 def test_one_that_diverges_among_others(use):

@@ -20,11 +20,19 @@ def fits(value: Any, hint: Any) -> bool:
     """
     if hint is Any:
         return True
+    hint = _spelled_out(hint)
     if get_origin(hint) is not None:
         return _fits_generic(value, get_origin(hint), get_args(hint))
     if hint in (int, float):
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
     return isinstance(value, hint)
+
+
+def _spelled_out(hint: Any) -> Any:
+    """What an alias stands for: since NumPy 2.5, ``NDArray`` is one of those that the statement ``type`` makes."""
+    while hasattr(get_origin(hint), "__value__"):
+        hint = get_origin(hint).__value__[get_args(hint)]
+    return hint
 
 
 def _fits_generic(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
