@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -86,6 +87,17 @@ TREES = st.recursive(
     lambda t: st.lists(t) | st.lists(t).map(tuple) | st.dictionaries(KEYS, t, max_size=4),
     max_leaves=20,
 )
+
+
+def test_an_alias_is_taken_for_what_it_stands_for():
+    """NumPy 2.5 makes ``NDArray`` by the statement ``type``, where Python has it."""
+    alias = pytest.importorskip("typing_extensions").TypeAliasType
+    number = TypeVar("number", bound=np.generic)
+    arrays = alias("arrays", np.ndarray[tuple[Any, ...], np.dtype[number]], type_params=(number,))
+    single, double = np.zeros(2, dtype=np.float32), np.zeros(2)
+    assert fits(single, arrays[np.float32]) and not fits(double, arrays[np.float32])
+    assert fits([single], list[arrays[np.float32]]) and not fits([double], list[arrays[np.float32]])
+    assert fits(None, arrays[np.float32] | None) and not fits(double, arrays[np.float32] | None)
 
 
 @given(TREES)
