@@ -194,3 +194,12 @@ def test_clipping_bounds_the_joint_norm():
     assert np.linalg.norm(reference.flatten(small)) == pytest.approx(0.5)
     unchanged = reference.clipped(gradients, 100.0)
     np.testing.assert_array_equal(reference.flatten(unchanged), reference.flatten(gradients))
+
+
+def test_a_network_far_worse_than_a_constant():
+    """Without a warning; filterwarnings makes those errors."""
+    constant = reference.best_constant(np.array([[0.0], [1.0]]), np.ones(2))
+    assert reference.r2_over_constant("gaussian_nll", 1e6, constant) == -np.inf
+    assert reference.r2_over_constant("squared_error", 1e6, constant) == 1 - 1e6 / 0.25
+    nothing = reference.best_constant(np.array([[0.0], [1.0]]), np.zeros(2))
+    assert reference.r2_over_constant("gaussian_nll", 1e6, nothing) == 1.0

@@ -372,7 +372,8 @@ def r2_over_constant(kind: Loss, loss: float, constant: BestConstant) -> float:
         return float(1 - loss / variance.mean())
     # A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
     constant_nll = np.mean(np.where(variance > 1e-9, 0.5 * (np.log(np.maximum(variance, 1e-9)) + 1), 0.0))
-    return float(1 - np.exp(2 * (loss - constant_nll)))
+    with np.errstate(over="ignore"):  # far worse than a constant: minus infinity
+        return float(1 - np.exp(2 * (loss - constant_nll)))
 
 
 def training_r2(problem: Problem, loss: float) -> float:
