@@ -11,6 +11,8 @@ from extranets import ExtraNetsRegressor, metrics
 from extranets.estimators._noise_model import NoiseModel, _slope
 from extranets.uncertainty.components import HeldOut
 
+CPU = {"device": "cpu", "n_threads": 1}
+
 
 def rows(n, seed):
     """A smooth mean, and noise whose sd goes from 0.1 to 0.9 with the second column."""
@@ -58,11 +60,11 @@ def test_where_noise_is_constant_the_model_shrinks_to_it():
     random = np.random.default_rng(3)
     X = random.uniform(-1, 1, size=(1000, 3))
     held = HeldOut(random.normal(size=(1000, 1)), np.zeros((1000, 1)), np.ones((1000, 1)), np.ones(1000), 10)
-    model, unseen = NoiseModel.fit(held, X.astype(np.float32), 0, 1)
+    model, unseen = NoiseModel.fit(held, X.astype(np.float32), 0, CPU)
     # The slope's standard error is about one over the root of the rows in units of its noise; it is cut at zero.
     assert np.std(np.log(unseen)) < 0.25
     assert np.mean(held.residual**2 / unseen) == pytest.approx(1.0)
-    np.testing.assert_allclose(model(X.astype(np.float32), 1), unseen, rtol=0.5)
+    np.testing.assert_allclose(model(X.astype(np.float32), CPU), unseen, rtol=0.5)
 
 
 def test_what_was_seen_is_not_judged_by_itself():
@@ -70,7 +72,7 @@ def test_what_was_seen_is_not_judged_by_itself():
     random = np.random.default_rng(4)
     X = random.normal(size=(150, 60)).astype(np.float32)
     held = HeldOut(random.normal(size=(150, 1)), np.zeros((150, 1)), np.ones((150, 1)), np.ones(150), 10)
-    _, unseen = NoiseModel.fit(held, X, 0, 1)
+    _, unseen = NoiseModel.fit(held, X, 0, CPU)
     logs = np.log(held.residual**2 + 0.01)
     assert abs(np.corrcoef(np.log(unseen[:, 0]), logs[:, 0])[0, 1]) < 0.35
 
@@ -83,7 +85,7 @@ def test_weights_count():
     residual = random.normal(size=(1600, 1)) * np.exp(np.where(grows[:, None], 2, -1) * X[:, :1])
     for heavy, sign in ((grows, 1), (~grows, -1)):
         weight = np.where(heavy, 1.0, 1e-6)
-        unseen = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((1600, 1)), weight, 10), X, 0, 1)[1]
+        unseen = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((1600, 1)), weight, 10), X, 0, CPU)[1]
         assert sign * np.corrcoef(np.log(unseen[:, 0]), X[:, 0])[0, 1] > 0.8
         assert np.average(residual[:, 0] ** 2 / unseen[:, 0], weights=weight) == pytest.approx(1.0)
 
@@ -95,7 +97,7 @@ def test_what_the_networks_find_is_shrunk_by_what_it_deserves():
     random = np.random.default_rng(6)
     X = random.normal(size=(120, 40)).astype(np.float32)  # so many columns that networks see something in anything
     residual = random.normal(size=(120, 1))
-    model, _ = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((120, 1)), np.ones(120), 10), X, 0, 1)
+    model, _ = NoiseModel.fit(HeldOut(residual, 0 * residual, np.ones((120, 1)), np.ones(120), 10), X, 0, CPU)
     logs = np.log(residual**2 + 0.01)
     assert model.slope[0] < 0.5 * logs.std()
 

@@ -30,7 +30,8 @@ def path(tmp_path_factory):
 def test_info_tells_what_the_file_holds(path):
     info = read_info(path)
     assert info["format_version"] == 1 and info["class"] == "ExtraNetsRegressor"
-    assert info["parameters"] == tiny.ESTIMATORS["extra_nets"].get_params()
+    parameters = tiny.ESTIMATORS["extra_nets"].get_params()
+    assert parameters.pop("device") == "cpu" and info["parameters"] == parameters
     assert info["feature_names"] == ["width", "height"] and info["schema"] is None
     assert info["fit_info"].keys() == {"n_rows", "n_features", "seconds", "finished"}
     assert info["fit_info"]["n_rows"] == 24 and info["fit_info"]["n_features"] == 2

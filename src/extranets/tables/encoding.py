@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 DAY = np.timedelta64(1, "D")
+YEAR = np.timedelta64(1, "Y")
 MONDAY = np.datetime64("1970-01-05")
 PERIODS = ("year", "week")
 
@@ -147,7 +148,7 @@ def _phase(moments: Moments, period: str) -> Floats:
     """Which part of the year, the week (from Monday) or the day has passed, from 0 to 1."""
     if period == "year":
         years = moments.astype("datetime64[Y]")
-        return (moments - years) / ((years + 1).astype("datetime64[D]") - years.astype("datetime64[D]"))
+        return (moments - years) / ((years + YEAR).astype("datetime64[D]") - years.astype("datetime64[D]"))
     return ((moments - MONDAY) / DAY) % 7 / 7 if period == "week" else ((moments - MONDAY) / DAY) % 1
 
 

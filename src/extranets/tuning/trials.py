@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from extranets import engine
 from extranets._random import Purpose, generator
@@ -68,6 +69,12 @@ def _joined(parts: list[engine.Trained]) -> engine.Trained:
     return engine.Trained(ensemble, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
+@functools.cache
+def _thread_pools() -> Any:
+    """Looked for once: the system's list of libraries comes by a callback, in which Ctrl-C would get lost."""
+    return ThreadpoolController()
+
+
 @dataclass(frozen=True)
 class Rung:
     """How thoroughly candidates are judged, and how many of them: the default and ``n_rivals``."""
@@ -120,7 +127,7 @@ class Trials:
         """
         tasks = [(candidate, split) for candidate in candidates for split in splits]
         # The cores are taken: linear algebra must not add threads of its own.
-        with threadpool_limits(1, user_api="blas"):
+        with _thread_pools().limit(limits=1, user_api="blas"):
             found = self._run(tasks, rung, stop, tick)
         n = len(splits)
         return [_outcome(found[n * which : n * (which + 1)]) for which in range(len(candidates))]
