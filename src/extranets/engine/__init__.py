@@ -9,7 +9,7 @@ them.
 from extranets.engine import pbp, variational
 from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
-from extranets.engine.options import Options, Trained
+from extranets.engine.options import Options, Trained, joined
 
 __all__ = [
     "DEVICES",
@@ -22,6 +22,7 @@ __all__ = [
     "forward",
     "gradient",
     "jacobian",
+    "joined",
     "moments",
     "pbp",
     "random_words",

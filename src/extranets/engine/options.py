@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -95,3 +96,10 @@ class Trained:
     n_epochs: npt.NDArray[np.int32]
     n_attempts: npt.NDArray[np.int32]
     collapsed: npt.NDArray[np.bool_]
+
+
+def joined(parts: Sequence[Trained]) -> Trained:
+    """Members that were trained in several calls. They do not depend on which others are trained in the same call."""
+    ensemble = sum((part.ensemble for part in parts[1:]), parts[0].ensemble)
+    names = [each.name for each in fields(Trained) if each.name != "ensemble"]
+    return Trained(ensemble, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Literal
 
@@ -18,7 +18,6 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from extranets import engine
 from extranets._random import Purpose, generator
 from extranets.estimators import ExtraNetsRegressor
-from extranets.networks import Ensemble
 from extranets.tuning.candidates import Candidate
 
 Scoring = Literal["interval_score", "rmse"]
@@ -59,14 +58,7 @@ class TrialRegressor(ExtraNetsRegressor):
             self.stop.check()
             parts.append(super()._train(recipe, sample, plan, ids[member : member + 1]))
         self.stop.check()
-        return _joined(parts)
-
-
-def _joined(parts: list[engine.Trained]) -> engine.Trained:
-    """Members do not depend on which others are trained in the same call."""
-    ensemble: Ensemble = sum((part.ensemble for part in parts[1:]), parts[0].ensemble)
-    names = [each.name for each in fields(engine.Trained) if each.name != "ensemble"]
-    return engine.Trained(ensemble, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+        return engine.joined(parts)
 
 
 @functools.cache

@@ -17,9 +17,9 @@ from extranets.engine.cuda import training
 from extranets.engine.cuda.checks import check_training
 from extranets.engine.cuda.gpu import NoGpu, the_gpu
 from extranets.engine.cuda.prediction import Passes
-from extranets.engine.cuda.starts import Result, joined
+from extranets.engine.cuda.starts import Result
 from extranets.engine.native import adversarial_steps, float32, in_any_start, raise_if_diverged, training_arrays
-from extranets.engine.options import Options, Trained
+from extranets.engine.options import Options, Trained, joined
 from extranets.networks import Ensemble, Members
 
 __all__ = ["Moments", "NoGpu", "forward", "the_gpu", "train"]
@@ -48,7 +48,7 @@ def train(
     with _one_at_a_time:
         results = _train_all(members, arrays, options, seed, progress or (lambda share: None))
     raise_if_diverged(members, np.concatenate([result.starts.outcome for result in results]), in_any_start(options))
-    return joined(results)
+    return joined([result.trained for result in results])
 
 
 def _train_all(

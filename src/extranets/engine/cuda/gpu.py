@@ -141,11 +141,10 @@ def _cupy() -> Any:
 
 def the_gpu() -> Gpu:
     """That of CuPy's current device. A process that was forked has to make its own."""
+    runtime = _cupy().cuda.runtime
     try:
-        device = _cupy().cuda.runtime.getDevice()
-    except NoGpu:
-        raise
-    except Exception:  # no driver or no GPU: Gpu() says which
+        device = runtime.getDevice()
+    except runtime.CUDARuntimeError:  # no driver or no GPU: Gpu() says which
         device = 0
     return _gpu_of(device, os.getpid())
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,17 +61,9 @@ class Result:
     starts: Starts
     n_attempts: npt.NDArray[np.int32]
 
-
-def joined(results: list[Result]) -> Trained:
-    ensemble = functools.reduce(operator.add, [result.ensemble for result in results])
-
-    def all_of(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(result.starts, name) for result in results])
-
-    names = ("loss_curve", "train_loss", "train_r2", "validation_loss", "n_epochs")
-    return Trained(
-        ensemble,
-        **{name: all_of(name) for name in names},
-        n_attempts=np.concatenate([result.n_attempts for result in results]),
-        collapsed=all_of("outcome") == COLLAPSED,
-    )
+    @property
+    def trained(self) -> Trained:
+        names = ("loss_curve", "train_loss", "train_r2", "validation_loss", "n_epochs")
+        kept = {name: getattr(self.starts, name) for name in names}
+        collapsed = self.starts.outcome == COLLAPSED
+        return Trained(self.ensemble, **kept, n_attempts=self.n_attempts, collapsed=collapsed)
