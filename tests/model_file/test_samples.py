@@ -34,6 +34,15 @@ def test_every_estimator_has_a_sample_of_the_current_version():
     assert len(estimators) == 8 and estimators <= current
 
 
+def test_every_estimator_with_a_device_has_a_sample_that_a_gpu_trained():
+    """What they must predict is what the GPU did."""
+    models = [extranets.load(path) for path in FILES if path.stem.endswith("_cuda")]
+    assert {type(model) for model in models} == {
+        type(estimator) for estimator in tiny.ESTIMATORS.values() if "device" in estimator.get_params()
+    }
+    assert {model.device for model in models} == {"cpu"}
+
+
 BEFORE_STUDENT = [path for path in FILES if b"_dof" not in path.read_bytes() and path.stem.startswith("extra_nets")]
 
 

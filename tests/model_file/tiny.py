@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from extranets import (
     BootstrapNetsRegressor,
@@ -42,6 +43,7 @@ ESTIMATORS = {
 CONFORMAL = {"mc_dropout", "delta"}
 TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus", "extra_nets_student"}
 NAMED = {"extra_nets", "pbp", "table"}
+ON_GPU = {"extra_nets", "extra_nets_student", "bootstrap", "mc_dropout", "deep_ensemble", "mean_variance", "delta"}
 MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # that a model of the noise, and of tails, needs
 
 
@@ -54,11 +56,11 @@ def table(name, n_rows):
     return (pd.DataFrame(X, columns=["width", "height"]) if name in NAMED else X), y
 
 
-def fitted(name):
+def fitted(name, **changes):
     X, y = table(name, 100 if name in MANY_ROWS else 24)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few rows and networks are worth many warnings
-        model = ESTIMATORS[name].fit(X, y)
+        model = clone(ESTIMATORS[name]).set_params(**changes).fit(X, y)
         return model.conformalize(X, y) if name in CONFORMAL else model
 
 

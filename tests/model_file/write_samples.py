@@ -1,10 +1,12 @@
-"""Write the stored samples of the current format version: python -m tests.model_file.write_samples
+"""Write the stored samples of the current format version: python -m tests.model_file.write_samples [cuda]
 
-Samples that are there stay as they are: old ones prove that old files stay loadable.
+Samples that are there stay as they are: old ones prove that old files stay loadable. With ``cuda`` a GPU trains them, and
+their expected answers are the GPU's: they prove that a machine without one can use them.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +19,21 @@ SAMPLES = Path(__file__).parent / "samples"
 
 def write(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (name for name in tiny.ESTIMATORS if not (folder / f"{name}.xnet").exists()):
-        model = tiny.fitted(name)
+    for name in tiny.ESTIMATORS:
+        _write(folder / f"{name}.xnet", name)
+
+
+def write_from_gpu(folder):
+    for name in sorted(tiny.ON_GPU):
+        _write(folder / f"{name}_cuda.xnet", name, device="cuda")
+
+
+def _write(path, name, **changes):
+    if not path.exists():
+        model = tiny.fitted(name, **changes)
         X = np.random.default_rng(1).normal(size=(3, 2)).round(3)
-        model.save(folder / f"{name}.xnet", about={"X": X.tolist(), "expected": tiny.predictions(model, X)})
+        model.save(path, about={"X": X.tolist(), "expected": tiny.predictions(model, X)})
 
 
 if __name__ == "__main__":
-    write(SAMPLES / f"v{VERSION}")
+    (write_from_gpu if sys.argv[1:] == ["cuda"] else write)(SAMPLES / f"v{VERSION}")
