@@ -228,6 +228,19 @@ def test_learned_noise_follows_x():
     assert calibrated.predict_var([[0.5]])[0] > 10 * calibrated.predict_var([[-0.5]])[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_far_from_the_rows_intervals_grow_with_the_disagreement(seed):
+    """A plane and noise: networks agree wherever there are rows, so errors there say nothing about the spread's weight."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 2))
+    model = quick(random_state=seed).fit(X, X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=300))
+    corners = 30.0 * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    spread = model.predict_members(corners).var(axis=0, ddof=1)
+    assert (model.predict_components(corners).epistemic > 0.2 * spread).all()
+    near, far = (np.ptp(model.predict_interval(rows), axis=1) for rows in (X[:4], corners))
+    assert far.min() > 1.5 * near.max()
+
+
 def test_estimate_noise_is_the_mean_squared_residual(table):
     X_train, y_train, X_new, y_new = table
     model = quick(interval="paper").fit(X_train, y_train)

@@ -50,11 +50,45 @@ def test_factors_are_recovered_from_residuals():
         assert (np.abs(factors - [a, b]) < 4 * error).all()
 
 
-def test_useless_spread_gets_no_weight():
-    rng = np.random.default_rng(1)
-    held = held_out(0.0, 1.0)._replace(residual=rng.normal(size=(40_000, 1)))
-    a, b = calibrated.fit_factors(held, np.ones((40_000, 1)), 50)[:, 0]
-    assert a < 0.01 and abs(b - 1) < 4 * np.sqrt(2 / 40_000) + 0.01
+def test_useless_spread_gets_the_least_weight_that_it_can_have():
+    """1/T: what a mean of T members varies by. b is what likelihood says with that a (gradient zero)."""
+    for n_members in (50, 200):
+        held = held_out(0.0, 1.0)
+        a, b = calibrated.fit_factors(held, np.ones((40_000, 1)), n_members)[:, 0]
+        np.testing.assert_allclose(a, 1 / n_members)
+        variance = held.spread / 49 + b  # 1/50 of the unbiased spread
+        slope = np.mean(1 / variance - held.residual**2 / variance**2)
+        assert abs(slope) < 1e-4 and 0.9 < b < 1
+
+
+def test_where_residuals_say_nothing_about_it_the_spread_is_taken_at_its_word():
+    """Spread of a millionth of the noise: a stays at 1, less what larger final ensembles lose."""
+    held = held_out(0.0, 1.0)
+    held = held._replace(spread=held.spread * 1e-6)
+    a, b = calibrated.fit_factors(held, np.ones((40_000, 1)), 100)[:, 0]
+    assert abs(a - (1 - 1 / 50 + 1 / 100)) < 1e-2
+    assert abs(b - np.mean(held.residual**2)) < 1e-3
+
+
+def test_the_prior_is_worth_one_observation():
+    """All spreads and noises alike, a + b is what residuals tell; the best share of a is where the prior's slope is zero."""
+    n = 200
+    held = HeldOut(np.full((n, 1), 2.0), np.full((n, 1), 3 / 4), np.ones((n, 1)), np.ones(n), 4)
+    a, b = calibrated.fit_factors(held, np.ones((n, 1)), 4)[:, 0]
+    np.testing.assert_allclose([a, b], [1.0, 3.0], rtol=1e-3)  # a + b = 4, and nothing against a = 1
+    few = held_out(3.0, 0.0, n=400)
+    a, b = calibrated.fit_factors(few, np.ones((400, 1)), 50)[:, 0]
+    spread = few.spread[:, 0] * 50 / 49
+    variance = a * spread + b
+    slope = np.sum(spread * (1 / variance - few.residual[:, 0] ** 2 / variance**2)) / 2
+    np.testing.assert_allclose(-slope, np.log(a) / a, rtol=0.05)  # of the log-likelihood, and of (log a)^2 / 2
+
+
+def test_only_the_ratios_of_weights_matter():
+    held = held_out(1.0, 1.0, n=300)
+    heavy = held._replace(weight=np.full(300, 2.0))
+    once, other = (calibrated.fit_factors(each, np.ones((300, 1)), 50) for each in (held, heavy))
+    np.testing.assert_allclose(other, once, rtol=1e-6)
 
 
 def test_factor_is_lowered_for_a_larger_final_ensemble():

@@ -134,7 +134,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible.
     interval : {"calibrated", "paper", "total", "cv+"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
-        a * spread + b * noise with a, b >= 0 fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
+        a * spread + b * noise with a >= 1/T and b fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
         intervals that need no distribution, from the folds' networks and their errors (with ``noise="cv"``); variances
         are then those of ``"calibrated"``.
     distribution : {"student", "normal"}, default="student"

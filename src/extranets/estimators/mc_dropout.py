@@ -66,7 +66,7 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
     {training}
     {held_out}
     interval : {"total", "calibrated"}, default="total"
-        ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise with a, b >= 0 fitted to held-out residuals.
+        ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise with a >= 1/T and b fitted to held-out residuals.
     {common}
 
     Attributes

@@ -1,8 +1,10 @@
-"""Between the extremes: a * sigma_omega^2(x) + b * sigma_e^2 with a, b >= 0 learned from held-out residuals.
+"""a * sigma_omega^2(x) + b * sigma_e^2 with a >= 1/T and b > 0 learned from held-out residuals.
 
 The paper divides the spread by T (independent members), others do not (identical members). Held-out residuals tell which
-is nearer the truth: a and b maximise their Gaussian likelihood. Where spread says nothing about errors, a becomes 0 and
-the width is constant; where it does, the width follows it.
+is nearer the truth: a and b maximise their Gaussian likelihood. Where members agree on all held-out rows, residuals say
+next to nothing about a, but far from the training rows, where members disagree, the width depends on it. Two things keep
+it sensible there. A mean of T members varies by 1/T of their spread whatever the residuals say, so a is no smaller; and a
+prior, worth one observation, takes the spread at its word: log a is Normal around 0 with standard deviation 1.
 """
 
 from __future__ import annotations
@@ -29,41 +31,47 @@ def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
     """The factors a and b for every output.
 
     ``noise`` is the variance that b multiplies: the residual variance, or what the members predicted. Held-out ensembles
-    of M members carry spread/M of their own; the final T members carry spread/T, so a is lowered by the difference.
+    of M members carry spread/M of their own, the least that a can be for them; the final T members carry spread/T, so a is
+    lowered by the difference.
 
     Shape: noise ``(n, n_outputs)`` -> ``(2, n_outputs)``.
     """
     some = slice(None, None, -(-len(held.weight) // MOST_ROWS))
     squares, spread = held.residual[some] ** 2, unbiased(held.spread[some], held.n_members)
     noise, weight = noise[some], held.weight[some]
-    columns = [_fit_one(squares[:, o], spread[:, o], noise[:, o], weight) for o in range(squares.shape[1])]
+    own = float(np.mean(1 / np.asarray(held.n_members)))
+    columns = [_fit_one(squares[:, o], spread[:, o], noise[:, o], weight, own) for o in range(squares.shape[1])]
     factors = np.array(columns).T
-    factors[0] = np.maximum(factors[0] - (1 / held.n_members - 1 / n_members), 0.0)
+    factors[0] -= own - 1 / n_members
     return factors
 
 
-def _fit_one(squares: Array, spread: Array, noise: Array, weight: Array) -> tuple[float, float]:
+def _fit_one(squares: Array, spread: Array, noise: Array, weight: Array, least_a: float) -> tuple[float, float]:
     from scipy.optimize import minimize
 
     level = float(np.average(squares, weights=weight))
     if level <= 0:
-        return 0.0, 1.0
+        return 1.0, 1.0
     mean_spread, mean_noise = np.average(spread, weights=weight), np.average(noise, weights=weight)
     # Both terms are scaled to the size of the squared residuals, so that the optimiser sees numbers near one.
     s = spread / mean_spread if mean_spread > 0 else np.zeros_like(spread)
     e = noise / mean_noise if mean_noise > 0 else np.ones_like(noise)
     r, w = squares / level, weight / weight.sum()
+    unit = mean_spread / level if mean_spread > 0 else 1.0  # theta[0] where a is 1
+    prior = float(w @ w)  # one part in the number of rows that the weights are worth
 
     def loss(theta: Array) -> tuple[float, Array]:
+        """Twice the negative log-posterior for one row."""
         variance = np.maximum(theta[0] * s + theta[1] * e, 1e-9)
         slope = w * (1 / variance - r / variance**2)
-        return float(np.sum(w * (np.log(variance) + r / variance))), np.array([slope @ s, slope @ e])
+        log_a = np.log(theta[0] / unit)
+        value = np.sum(w * (np.log(variance) + r / variance)) + prior * log_a**2
+        return float(value), np.array([slope @ s + 2 * prior * log_a / theta[0], slope @ e])
 
-    least = LEAST_NOISE if len(squares) < FEW_ROWS else 1e-6
-    starts = [(0.5, 0.5), (0.0, 1.0), (0.9, 0.1)]
-    fits = [minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None), (least, None)]) for start in starts]
+    least = np.array([least_a * unit, LEAST_NOISE if len(squares) < FEW_ROWS else 1e-6])
+    starts = [np.maximum(start, least) for start in [(0.5, 0.5), (unit, 1.0), (0.9, 0.1)]]
+    fits = [
+        minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(each, None) for each in least]) for start in starts
+    ]
     a, b = min(fits, key=lambda fit: float(fit.fun)).x
-    return (
-        float(a * level / mean_spread) if mean_spread > 0 else 0.0,
-        float(b * level / mean_noise) if mean_noise > 0 else 1.0,
-    )
+    return float(a / unit), float(b * level / mean_noise) if mean_noise > 0 else 1.0
