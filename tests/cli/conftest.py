@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
+from extranets.cli import main
 from extranets.data import simulated_rents
 
 COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
@@ -38,3 +40,20 @@ def rents(tmp_path_factory):
     (folder / "fit.txt").write_text(done.stdout)
     (folder / "fit.err").write_text(done.stderr)
     return folder
+
+
+@pytest.fixture
+def here(monkeypatch, capfd):
+    """The command line in this process: as ``extranets``, but without a second's wait for imports."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        arguments = ["extranets", *map(str, arguments)]
+        capfd.readouterr()
+        with monkeypatch.context() as patch, warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+            patch.setattr(sys, "argv", arguments)
+            main()
+        out, errors = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, end.value.code, out, errors)
+
+    return call

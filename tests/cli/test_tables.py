@@ -62,6 +62,8 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--method", "boostrap"], ["boostrap", "bootstrap"]),
         (["--coverage", "90"], ["between 0 and 1", "0.9 for 90 %"]),
         (["--kind", "area=float"], ["area=float", "number|boolean|date|category"]),
+        (["--kind", "rent=category"], ["the target is a number", "rent=number:STYLE", "1.234,5"]),
+        (["--kind", "rent=number:German"], ["rent=number:STYLE", "1.234,5"]),
         (["--features", "aera"], ["aera", "area"]),
         (["--id", "flats"], ["flats", "flat"]),
         (["-o", "nowhere/m.xnet"], ["nowhere"]),
@@ -104,6 +106,30 @@ def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, 
     assert done.returncode == 0, done.stderr
     assert "size [/m]" in done.stdout and "answer [bold]" in done.stdout and "Warning" not in done.stderr
     assert package.load(tmp_path / "m.xnet").strict
+
+
+def test_targets_are_read_as_in_training(tmp_path, here):
+    """Thousands with points: one cell with a comma in training tells, and none is needed in the tables that follow."""
+    model, quick = tmp_path / "m.xnet", ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "--quiet")
+    prices = np.random.default_rng(0).integers(1000, 9999, size=60)
+    texts = [f"{price:,}".replace(",", ".") for price in prices]
+    rows = [f"{price % 97};{text}" for price, text in zip(prices, texts, strict=True)]
+    (tmp_path / "new.csv").write_text("\n".join(["size;price", *rows]))
+    (tmp_path / "commas.csv").write_text("\n".join(["size,price", *rows]).replace(";", ","))
+    (tmp_path / "train.csv").write_text("\n".join(["size;price", *rows, "5;1.234,50"]))
+    # Nothing in the table tells, so it is asked for, and can be said.
+    done = here("fit", tmp_path / "new.csv", "-t", "price", *quick, "-o", model)
+    assert done.returncode == 3 and "--kind price=number:1.234,5" in " ".join(done.stderr.split())
+    for file, kind in (("new.csv", ["--kind", "price=number:1.234,5"]), ("train.csv", [])):
+        done = here("fit", tmp_path / file, "-t", "price", *quick, *kind, "-o", model, "--json")
+        assert done.returncode == 0 and json.loads(done.stdout)["target_style"] == "1.234,5", done.stderr
+        for new in ("new.csv", "commas.csv"):
+            done = here("evaluate", model, tmp_path / new, "--json")
+            mean = package.load(model).predict(pandas.DataFrame({"size": [str(price % 97) for price in prices]}))
+            assert json.loads(done.stdout)["scores"]["rmse"] == pytest.approx(metrics.rmse(prices, mean)), done.stderr
+    # A model file that does not tell how targets were written: each table tells for itself, as far as it does.
+    package.load(model).save(model, about={"target": "price"})
+    assert "may be" in here("evaluate", model, tmp_path / "new.csv").stderr
 
 
 # -- malformed tables ----------------------------------------------------------------------------------------------------

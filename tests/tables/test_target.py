@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from extranets.tables import TableError, open_table, take_target
+from extranets.tables import TableError, open_table, take_target, target_style
 
 
 def frame_of(tmp_path, text):
@@ -65,3 +65,22 @@ def test_targets_with_one_value(tmp_path):
     assert take_target(frame, "rent", allow_constant=True)[1].tolist() == [700.0] * 3
     assert "at least two rows" in refusal(frame.iloc[:1], "rent")
     assert "there is none" in refusal(frame.assign(rent=None), "rent", drop_missing=True)
+
+
+def test_the_style_of_training_reads_new_rows(tmp_path):
+    training = frame_of(tmp_path, "a;rent\n1;1.234,50\n2;2.000\n")
+    style = target_style(training, "rent")
+    assert style == "1.234,5" and take_target(training, "rent", style=style)[1].tolist() == [1234.5, 2000.0]
+    for delimiter in ",;":
+        new = frame_of(tmp_path, f"a{delimiter}rent\n1{delimiter}2.293\n2{delimiter}7\n")
+        assert take_target(new, "rent", style=style)[1].tolist() == [2293.0, 7.0]
+    message = refusal(frame_of(tmp_path, "a,rent\n1,2\n2,2.29\n"), "rent", style=style)
+    assert "rents.csv, row 2, column 'rent': '2.29' is not a number like 1.234,5" in message
+    assert "'2.293' may be" in refusal(frame_of(tmp_path, "a;rent\n1;2.293\n2;7\n"), "rent")
+
+
+def test_targets_that_are_no_text_have_no_style():
+    frame = pandas.DataFrame({"y": [1.0, 2.5]})
+    assert target_style(frame, "y") is None and take_target(frame, "y", style="1.234,5")[1].tolist() == [1.0, 2.5]
+    with pytest.raises(ValueError, match="style must be one of '1234'"):
+        take_target(frame, "y", style="German")

@@ -14,6 +14,7 @@ class Loaded:
 
     model: Any
     target: str | None
+    target_style: str | None
     id: str | None
     coverage: float
     info: dict[str, Any]
@@ -23,6 +24,7 @@ def load_model(path: str) -> Loaded:
     """Load a table's model, and refuse others with the way out."""
     from extranets.model_file import ModelFileError, load, read_info
     from extranets.tables import TableRegressor
+    from extranets.tables.values import STYLES
 
     check_input(path)
     info = read_info(path)
@@ -36,9 +38,11 @@ def load_model(path: str) -> Loaded:
         raise ModelFileError(f"{path} predicts several targets at once; the command line takes models of one.")
     about = info.get("about") or {}
     target, id, coverage = about.get("target"), about.get("id"), about.get("coverage", 0.9)
+    style = about.get("target_style")
     return Loaded(
         model,
         target if isinstance(target, str) else None,
+        style if style in STYLES else None,
         id if isinstance(id, str) else None,
         coverage if isinstance(coverage, float) and 0 < coverage < 1 else 0.9,
         info,

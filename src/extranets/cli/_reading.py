@@ -19,6 +19,7 @@ class Labelled:
     X: Any
     y: npt.NDArray[np.float64]
     target: str
+    style: str | None  # how the target is written, if it is text
 
     def select(self, features: list[str] | None, id: str | None) -> Labelled:
         """With the features that were asked for, and without the column that names rows."""
@@ -36,12 +37,17 @@ def read_labelled(
     encoding: str | None,
     drop_missing: bool,
     na: tuple[str, ...] = (),
+    style: str | None = None,
     allow_constant: bool = False,
 ) -> Labelled:
-    from extranets.tables import open_table, take_target
+    """``style`` is how the target is written; found out if it is None."""
+    from extranets.tables import open_table, take_target, target_style
 
     check_input(table)
     with open_table(table, delimiter=delimiter, encoding=encoding, na_values=na) as reader:
         frame, file = reader.read(), reader.name
-    X, y = take_target(frame, target, na_values=na, drop_missing=drop_missing, allow_constant=allow_constant)
-    return Labelled(file, X, y, target)
+    style = style or target_style(frame, target, na_values=na)
+    X, y = take_target(
+        frame, target, style=style, na_values=na, drop_missing=drop_missing, allow_constant=allow_constant
+    )
+    return Labelled(file, X, y, target, style)

@@ -118,6 +118,19 @@ def kinds(pairs: list[str] | None) -> dict[str, str]:
     return found
 
 
+def take_target_style(chosen: dict[str, str], target: str) -> str | None:
+    """How the target is written, if its kind says so; which is then no longer among the kinds of the features."""
+    from extranets.tables.values import STYLES
+
+    kind, _, style = chosen.pop(target, "number").partition(":")
+    if kind != "number" or (style and style not in STYLES):
+        raise typer.BadParameter(
+            f"--kind {target}: the target is a number; how it is written is said by {target}=number:STYLE, where STYLE is one of "
+            f"{', '.join(STYLES)}."
+        )
+    return style or None
+
+
 def check_output(path: Path) -> None:
     """Before any work is done."""
     if path.is_dir():

@@ -30,6 +30,7 @@ from extranets.cli._shared import (
     print_json,
     say,
     show,
+    take_target_style,
 )
 
 
@@ -72,8 +73,15 @@ def compare(
         if name not in NAMES:
             raise typer.BadParameter(f"--method: there is no {name}.{hint(name, list(NAMES))}")
     missing = tuple(na or ())
+    column_kinds = kinds(kind)
     training = read_labelled(
-        table, target, delimiter=delimiter, encoding=encoding, drop_missing=drop_missing_target, na=missing
+        table,
+        target,
+        delimiter=delimiter,
+        encoding=encoding,
+        drop_missing=drop_missing_target,
+        na=missing,
+        style=take_target_style(column_kinds, target),
     ).select(features, id)
     if len(training.y) > rows:
         say(f"Comparing on {rows:,} of {len(training.y):,} rows, drawn at random; --rows takes more.")
@@ -86,7 +94,7 @@ def compare(
         max_rows=rows,
         seed=seed,
         n_jobs=jobs,
-        table_settings={"kinds": kinds(kind), "na_values": missing},
+        table_settings={"kinds": column_kinds, "na_values": missing},
         begin=None if quiet else lambda name, fold, n: say(f"{name}: fold {fold} of {n}"),
     )
     if json:

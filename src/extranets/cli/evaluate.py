@@ -106,6 +106,7 @@ def judged(
         encoding=encoding,
         drop_missing=drop_missing_target,
         na=tuple(loaded.model.na_values),
+        style=loaded.target_style if target == loaded.target else None,
         allow_constant=True,
     )
     n_rows = len(labelled.y)

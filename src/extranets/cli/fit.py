@@ -35,6 +35,7 @@ from extranets.cli._shared import (
     say,
     settings,
     show,
+    take_target_style,
 )
 
 MOST_COLUMNS = 60  # that the summary shows
@@ -101,10 +102,16 @@ def fit(
     network, given = _network(method, preset, set, seed, jobs, quiet)
     _check_tune(tune, method)
     missing = tuple(na or ())
-    training = read_labelled(
-        table, target, delimiter=delimiter, encoding=encoding, drop_missing=drop_missing_target, na=missing
-    ).select(features, id)
     column_kinds = kinds(kind)
+    training = read_labelled(
+        table,
+        target,
+        delimiter=delimiter,
+        encoding=encoding,
+        drop_missing=drop_missing_target,
+        na=missing,
+        style=take_target_style(column_kinds, target),
+    ).select(features, id)
     schema = Schema.learn(training.X, column_kinds, na_values=missing)
     if not json:
         show(_data_table(schema, training, target))
@@ -123,6 +130,7 @@ def fit(
         "command": "fit",
         "file": training.file,
         "target": target,
+        "target_style": training.style,
         "id": id,
         "method": method,
         "preset": preset,

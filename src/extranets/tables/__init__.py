@@ -11,7 +11,7 @@ from extranets.tables.notes import Notes
 from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
-from extranets.tables.target import take_target
+from extranets.tables.target import take_target, target_style
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "open_table",
     "open_writer",
     "take_target",
+    "target_style",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from extranets.tables.errors import Source, listed, near, shown
 from extranets.tables.numbers import likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
-from extranets.tables.values import TEXT, Floats, Mask, parse_numbers
+from extranets.tables.values import STYLES, TEXT, Floats, Mask, is_text, parse_numbers
 
 MOST_ROWS = 5  # that one message names
 
@@ -20,6 +21,7 @@ def take_target(
     frame: pandas.DataFrame,
     target: str,
     *,
+    style: str | None = None,
     na_values: Sequence[str] = (),
     drop_missing: bool = False,
     allow_constant: bool = False,
@@ -30,6 +32,9 @@ def take_target(
     ----------
     frame : DataFrame of shape (n_rows, n_columns)
     target : name of the column to predict
+    style : {"1234", "1234.5", "1234,5", "1,234.5", "1.234,5"}, optional
+        How the target is written if it is text; found out from all rows if not given. For rows that a model is judged on, it
+        is what :func:`target_style` found in the training rows.
     na_values : further texts that stand for missing values
     drop_missing : bool, default=False
         Leave out rows whose target is missing, instead of refusing them.
@@ -54,14 +59,10 @@ def take_target(
     >>> X.columns.tolist(), y.tolist()
     (['area'], [700.0, 950.0])
     """
-    rows = Rows(frame, na_values)
-    names = list(rows.frame.columns)
-    if target not in names:
-        raise rows.source.error(
-            f"there is no column {target!r} to predict{near(target, names)}. The columns are {listed(names)}."
-            + _headless(names)
-        )
-    y = _numbers(rows, target)
+    if style is not None and style not in STYLES:
+        raise ValueError(f"style must be one of {listed(STYLES)}; got {style!r}.")
+    rows = _rows(frame, target, na_values)
+    y = _numbers(rows, target, style)
     features = rows.frame.drop(columns=target)
     missing = np.isnan(y)
     if missing.any():
@@ -73,16 +74,49 @@ def take_target(
     return features, y
 
 
-def _numbers(rows: Rows, target: str) -> Floats:
+def target_style(frame: pandas.DataFrame, target: str, *, na_values: Sequence[str] = ()) -> str | None:
+    """How the numbers of the target are written, as :func:`take_target` finds it out; None if they are no text.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> target_style(pandas.DataFrame({"area": [50, 72], "rent": ["700", "1.950,50"]}), "rent")
+    '1.234,5'
+    """
+    rows = _rows(frame, target, na_values)
     values = rows.values(target)
+    return _style(rows, target, values) if is_text(values.type) else None
+
+
+def _rows(frame: pandas.DataFrame, target: str, na_values: Sequence[str]) -> Rows:
+    rows = Rows(frame, na_values)
+    names = list(rows.frame.columns)
+    if target not in names:
+        raise rows.source.error(
+            f"there is no column {target!r} to predict{near(target, names)}. The columns are {listed(names)}."
+            + _headless(names)
+        )
+    return rows
+
+
+def _numbers(rows: Rows, target: str, style: str | None) -> Floats:
+    values = rows.values(target)
+    y, bad = parse_numbers(values, style or _style(rows, target, values), rows.source.semicolons)
+    _refuse_signs(rows, target, values, bad)
+    rows.refuse(bad, target, values, f"is not a number like {style}, which is how the target is written; write it so")
+    rows.refuse(np.isinf(y), target, values, "is infinite, but the target must be finite")
+    return y
+
+
+def _style(rows: Rows, target: str, values: pa.Array) -> str:
     styles = likely_styles(values)
     _, bad = parse_numbers(values, styles[0])
     _refuse_signs(rows, target, values, bad)
     rows.refuse(bad, target, values, "is not a number, but the target must be one; --na makes it a missing value")
-    style = settled(rows, target, values, styles, "Write the target without signs between thousands.")
-    y, _ = parse_numbers(values, style)
-    rows.refuse(np.isinf(y), target, values, "is infinite, but the target must be finite")
-    return y
+    asking = " or ".join(f"style={style!r} (fit --kind {shlex.quote(f'{target}=number:{style}')})" for style in styles)
+    return settled(
+        rows, target, values, styles, f"Write the target without signs between thousands, or say which: {asking}."
+    )
 
 
 def _refuse_signs(rows: Rows, target: str, values: pa.Array, bad: Mask) -> None:
