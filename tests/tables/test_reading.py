@@ -195,6 +195,29 @@ def test_whole_numbers_keep_their_digits_beside_a_gap(tmp_path, kind):
     assert features["id"].isna().tolist() == [False, True, False] and features["id"].iloc[0] == float(high)
 
 
+def test_codes_are_the_same_texts_in_every_format(tmp_path):
+    """Phone numbers, article numbers, and such beyond the 53 bits of a double; beside a gap whole numbers are doubles for pandas."""
+    codes = [4006381333931, 4006381333948, 49123456789, 2**53, 2**53 + 1, 10**10, 7]
+    table = pandas.DataFrame({"code": codes, "gappy": [*codes[:3], None, *codes[5:], 1]})
+    assert table["gappy"].dtype == np.float64
+    table.astype("Int64").to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    table.to_feather(tmp_path / "t.feather")
+    table.to_excel(tmp_path / "t.xlsx", index=False)
+    decimal = pa.table({"code": pa.array(codes, pa.decimal128(18, 0)), "gappy": pa.array(table["gappy"])})
+    pa.parquet.write_table(decimal, tmp_path / "decimal.parquet")
+    for name in ("t.csv", "t.parquet", "t.feather", "t.xlsx", "decimal.parquet"):
+        with open_table(tmp_path / name) as reader:
+            frame = reader.read()
+        code, gappy = Schema.learn(frame, {"code": "category", "gappy": "category"}).columns
+        if name != "t.xlsx":  # Excel has doubles
+            assert set(code.categories) == set(map(str, codes)), name
+        assert set(code.categories) >= set(map(str, [*codes[:3], 10**10, 7])), name
+        assert set(gappy.categories) == set(map(str, [*codes[:3], *codes[5:], 1])), name
+        assert Schema.learn(frame, na_values=["7"]).read(frame)["code"].tolist()[:3] == codes[:3]
+        assert Schema.learn(frame, na_values=["7"]).columns[0].n_missing == 1, name
+
+
 def test_quotes_hold_delimiters_newlines_and_quotes(tmp_path):
     found = read_bytes(tmp_path, b'a,"b, c"\r\n"1\n2","say ""x"""\r\n3,4\r\n')
     assert found.columns.tolist() == ["a", "b, c"]

@@ -87,7 +87,7 @@ def _drop_useless(values: pa.Array) -> None:
 
 def _guess(rows: Rows, name: str, values: pa.Array) -> str:
     """The kind that a column looks like."""
-    if pa.types.is_floating(values.type):
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         return "number"
     if pa.types.is_boolean(values.type):
         return "boolean"

@@ -18,6 +18,7 @@ it divides thousands if another column has decimal points, and nobody can tell i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ Parsed = tuple[Floats, Mask]
 
 TEXT = pa.large_string()  # 32-bit offsets would overflow at 2 GB of text
 MOMENT = pa.timestamp("us")
+LARGEST_WHOLE = 2.0**63  # whole doubles below it are whole numbers of 64 bits
+WHOLE_DIGITS = 18  # that always fit into them
 MISSING = "(missing)"  # the category that stands for no value, and so also a word for it
 
 # fmt: off
@@ -56,12 +59,16 @@ _DIVIDERS = {POINT_GROUPED: ",", COMMA_GROUPED: "."}
 
 
 def column_values(column: pandas.Series, source: Source, na_values: Sequence[str] = ()) -> pa.Array:
-    """A column as one Arrow array of doubles, truth values, moments or trimmed text; nulls where a value is missing."""
+    """A column as one Arrow array of whole numbers, doubles, truth values, moments or trimmed text; nulls where a value is missing."""
     array = as_arrow(column)
     kind = array.type
     if pa.types.is_dictionary(kind):
         array, kind = pc.cast(array, kind.value_type), kind.value_type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision <= WHOLE_DIGITS:
+        array, kind = pc.cast(array, pa.int64()), pa.int64()
+    if pa.types.is_integer(kind):  # not as doubles, which tell codes of more than 15 digits no longer apart
+        return null_numbers(array, na_values)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return null_numbers(pc.cast(array, pa.float64(), safe=False), na_values)
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return array
@@ -82,9 +89,14 @@ def as_arrow(column: pandas.Series) -> pa.Array:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # objects of several types, as a spreadsheet has them
         array = pa.array(
-            [None if absent else str(value) for value, absent in zip(column, column.isna(), strict=True)], TEXT
+            [None if absent else _written(value) for value, absent in zip(column, column.isna(), strict=True)], TEXT
         )
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _written(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE
+    return f"{value:.0f}" if whole else str(value)
 
 
 def _as_moments(array: pa.Array) -> pa.Array:
@@ -101,14 +113,19 @@ def null_words(text: pa.Array, words: Sequence[str]) -> pa.Array:
 def null_numbers(numbers: pa.Array, words: Sequence[str]) -> pa.Array:
     """Null where a number is NaN or one that the words name, such as -999."""
     parsed, bad = parse_numbers(pa.array(list(words), TEXT))
-    named = pc.is_in(numbers, pa.array(parsed[~bad]))
-    return pc.if_else(pc.or_kleene(named, pc.is_nan(numbers)), pa.scalar(None, pa.float64()), numbers)
+    doubles = pc.cast(numbers, pa.float64(), safe=False)
+    named = pc.is_in(doubles, pa.array(parsed[~bad]))
+    return pc.if_else(pc.or_kleene(named, pc.is_nan(doubles)), pa.scalar(None, numbers.type), numbers)
 
 
 def as_text(values: pa.Array) -> pa.Array:
     """Any column as text. Truth values are written as Python does, whole numbers without a point."""
     if pa.types.is_boolean(values.type):
         return pc.if_else(values, pa.scalar("True", TEXT), pa.scalar("False", TEXT))
+    if pa.types.is_floating(values.type):  # Arrow writes 10000000000.0 as 1e+10
+        whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), LARGEST_WHOLE))
+        digits = pc.cast(pc.if_else(whole, values, pa.scalar(None, values.type)), pa.int64())
+        return pc.coalesce(pc.cast(digits, TEXT), pc.cast(values, TEXT))
     return pc.cast(values, TEXT)
 
 
@@ -172,7 +189,8 @@ def parse_booleans(values: pa.Array) -> Parsed:
 def _floats(values: pa.Array) -> Floats:
     if pa.types.is_boolean(values.type):
         values = pc.cast(values, pa.uint8())
-    return np.asarray(pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    # Whole numbers of more than 15 digits are rounded; text is checked either way.
+    return np.asarray(pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _any_has(text: pa.Array, sign: str) -> bool:
