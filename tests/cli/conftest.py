@@ -50,8 +50,8 @@ def here(monkeypatch, capfd):
     def call(*arguments):
         arguments = ["extranets", *map(str, arguments)]
         capfd.readouterr()
-        with monkeypatch.context() as patch, warnings.catch_warnings(), pytest.raises(SystemExit) as end:
-            patch.setattr(sys, "argv", arguments)
+        monkeypatch.setattr(sys, "argv", arguments)
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
             main()
         out, errors = capfd.readouterr()
         return subprocess.CompletedProcess(arguments, end.value.code, out, errors)

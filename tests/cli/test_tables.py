@@ -292,6 +292,15 @@ def test_a_failed_prediction_leaves_no_file(rents, extranets, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_value_too_far_from_training_is_named(rents, here, tmp_path):
+    table = pandas.read_csv(rents / "test.csv")
+    table.loc[280, "area"] = 1e200
+    table.to_csv(tmp_path / "new.csv", index=False)
+    for command in ("predict", "evaluate"):
+        done = here(command, rents / "model.xnet", tmp_path / "new.csv")
+        assert done.returncode == 3 and "new.csv, row 281, column 'area': 1e+200 lies" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a model", b"\x80\x04}."])
 def test_a_file_that_is_no_model_has_its_own_exit_code(rents, extranets, tmp_path, content):
     (tmp_path / "bad.xnet").write_bytes(content)

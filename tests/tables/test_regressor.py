@@ -313,3 +313,27 @@ def test_what_cannot_be_stored_is_said(tmp_path):
         TableRegressor(LinearRegression()).fit(X, y).save(tmp_path / "model.xnet")
     with pytest.raises(NotFittedError):
         TableRegressor(NETS).save(tmp_path / "model.xnet")
+
+
+def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path):
+    """In the second block of a large table, behind another encoded column; a target that is too far is none of the table's rows."""
+    random = np.random.default_rng(0)
+    table = pandas.DataFrame({"city": random.choice(["Ulm", "Bonn"], 60), "x": random.normal(size=60)})
+    model = TableRegressor(ExtraNetsRegressor(2, max_iter=2, random_state=0)).fit(table, table["x"])
+    large = pandas.concat([table] * 1200, ignore_index=True)
+    large.loc[68_000, "x"] = 1e200
+    path = tmp_path / "new.parquet"
+    large.to_parquet(path)
+    with open_table(path) as reader:
+        frame = reader.read()
+    words = r"new\.parquet, row 68001, column 'x': 1e\+200 lies .* standard deviations from the training mean"
+    for method in (model.predict, model.predict_components, model.predict_members):
+        with pytest.raises(TableError, match=words):
+            method(frame)
+    with pytest.raises(TableError, match=words):
+        model.conformalize(frame, np.zeros(len(frame)))
+    with pytest.raises(ValueError, match="too far") as caught:
+        model.estimate_noise(table, np.full(len(table), 1e200))
+    assert not isinstance(caught.value, TableError)
+    with pytest.raises(ValueError, match=r"Row 0, column 0 lies .* too far for any prediction"):
+        model.regressor_.predict(np.array([[1e200] * model.regressor_.n_features_in_]))

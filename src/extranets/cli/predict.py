@@ -52,7 +52,7 @@ def predict(
 
       cat new.csv | extranets predict model.xnet - > predictions.csv
     """
-    from extranets.tables import Notes, open_table, open_writer
+    from extranets.tables import Notes, naming_rows, open_table, open_writer
 
     loaded = load_model(model)
     check_input(table)
@@ -67,7 +67,8 @@ def predict(
         kept = _kept_columns(id, keep, loaded, reader.columns)
         for block in reader.blocks(loaded.model.block_rows):
             encoded = loaded.model.encode(block, notes)
-            out = _predictions(loaded.model.regressor_, encoded, levels, components, members)
+            with naming_rows(encoded):
+                out = _predictions(loaded.model.regressor_, encoded, levels, components, members)
             for position, name in enumerate(kept):
                 out.insert(position, name, block[name])
             if not writer.write(out):  # whoever read our output has gone

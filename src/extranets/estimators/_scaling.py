@@ -20,6 +20,18 @@ LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float3
 BLOCK_ROWS = 65_536  # rows that are converted at a time, so that predicting needs no copy of a large table
 
 
+class TooFarError(ValueError):
+    """A value at which activations would overflow. ``column`` is its position, ``what`` the message without the place."""
+
+    def __init__(self, row: int, column: int, value: float, deviations: float) -> None:
+        self.column, self.value = int(column), float(value)
+        self.what = (
+            f"lies {deviations:.3g} standard deviations from the training mean, too far for any prediction. Check the value "
+            "and its unit."
+        )
+        super().__init__(f"Row {row}, column {column} {self.what}")
+
+
 @storable("Scaling")
 @dataclass(frozen=True)
 class Scaling:
@@ -65,10 +77,8 @@ class Scaling:
             scaled = (dense(values[rows]) - self.centre) * factor
             if np.abs(scaled).max(initial=0.0) > LARGEST_VALUE:
                 row, column = np.argwhere(np.abs(scaled) > LARGEST_VALUE)[0]
-                raise ValueError(
-                    f"Row {rows.start + row}, column {column} lies {abs(scaled[row, column]):.3g} standard deviations from "
-                    "the training mean, too far for any prediction. Check the value and its unit."
-                )
+                value = dense(values[rows])[row, column]
+                raise TooFarError(rows.start + row, column, value, abs(scaled[row, column]))
             out[rows] = scaled
         return out
 

@@ -8,6 +8,7 @@ whose rows are numbered, :func:`take_target` splits off what is to be predicted,
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
 from extranets.tables.notes import Notes
+from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
@@ -23,6 +24,7 @@ __all__ = [
     "TableWarning",
     "TableWriter",
     "column_transformer",
+    "naming_rows",
     "open_table",
     "open_writer",
     "take_target",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,9 @@ import numpy.typing as npt
 import pandas
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+
+from extranets.estimators._scaling import TooFarError
+from extranets.tables.errors import Source
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,6 +26,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _if_inside(method: str) -> Callable[[F], F]:
     """Decorator: the method is there if the regressor inside has it."""
     return available_if(lambda self: hasattr(self._inside(), method))
+
+
+@contextmanager
+def naming_rows(encoded: pandas.DataFrame) -> Iterator[None]:
+    """For predictions of what :meth:`TableRegressor.encode` gave: a value too far from training is refused by row and column."""
+    try:
+        yield
+    except TooFarError as error:
+        # Only numbers can be so far out, and their features have the names of their columns.
+        hits = (encoded.iloc[:, error.column] == error.value).to_numpy()
+        if not hits.any():  # a target
+            raise
+        row, column = encoded.index[int(np.argmax(hits))], encoded.columns[error.column]
+        raise Source.of(encoded).error(f"{error.value:g} {error.what}", row=row, column=column) from error
 
 
 class TablePredictions(ABC):
@@ -96,11 +114,15 @@ class TablePredictions(ABC):
     @_if_inside("conformalize")
     def conformalize(self, X: Any, y: Any) -> Self:
         """Make intervals cover by construction, from rows that were not used to fit: see the regressor's own method."""
-        self.regressor_.conformalize(self.encode(X), y)
+        encoded = self.encode(X)
+        with naming_rows(encoded):
+            self.regressor_.conformalize(encoded, y)
         return self
 
     @_if_inside("estimate_noise")
     def estimate_noise(self, X: Any, y: Any) -> Self:
         """Set the residual variance from rows that were not used to fit: see the regressor's own method."""
-        self.regressor_.estimate_noise(self.encode(X), y)
+        encoded = self.encode(X)
+        with naming_rows(encoded):
+            self.regressor_.estimate_noise(encoded, y)
         return self

@@ -21,7 +21,7 @@ from extranets.tables.errors import TableWarning
 from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
 from extranets.tables.notes import Notes
-from extranets.tables.predictions import TablePredictions
+from extranets.tables.predictions import TablePredictions, naming_rows
 from extranets.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -233,7 +233,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         found = []
         for block in _blocks(frame, self.block_rows):
             encoded = _encode(self.schema_, self.transformer_, block, notes, self.strict)
-            found.append(getattr(self.regressor_, method)(encoded, *args, **named))
+            with naming_rows(encoded):
+                found.append(getattr(self.regressor_, method)(encoded, *args, **named))
         notes.warn()
         return found
 
@@ -336,7 +337,9 @@ def _encode(schema: Schema, transformer: Any, frame: pandas.DataFrame, notes: No
     for block in _blocks(frame, MOST_BLOCK_ROWS):
         encoded[begin : begin + len(block)] = transformer.transform(schema.read(block, notes, strict=strict))
         begin += len(block)
-    return pandas.DataFrame(encoded, index=frame.index, columns=names, copy=False)
+    found = pandas.DataFrame(encoded, index=frame.index, columns=names, copy=False)
+    found.attrs.update(frame.attrs)
+    return found
 
 
 def _blocks(frame: pandas.DataFrame, n_rows: int) -> Iterator[pandas.DataFrame]:
