@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from extranets.evaluation import coverage_table
-from extranets.plots.drawing import percent, share_range, short
-from extranets.report import render, summarise, summarise_run
+from extranets.plots.drawing import percent, share_range, short, tick_labels
+from extranets.report import render, summarise, summarise_run, write
 from extranets.studies import runs
 from extranets.studies.simulation import SimulationStudy
-from tests.report.examples import EVIL, fitted
+from tests.report.examples import EVIL, fitted, made, of_size
 from tests.report.test_html import contrast
 from tests.report.test_summary import ODD
 
@@ -241,3 +241,54 @@ def test_a_run_is_shown(open_page, tmp_path):
     page = open_page(tmp_path / "run.html", **PHONE)
     assert overflow(page) <= 0 and page.get_by_role("img").count() == 2
     assert page.get_by_role("table").count() >= 1
+
+
+# -- targets of any size -----------------------------------------------------------------------------------------------
+
+SIZES = {  # factor and shift of targets between about -15 and 15
+    "1e-9": (1e-9, 0.0),
+    "1": (1.0, 0.0),
+    "1e5": (3e4, 0.0),
+    "1e9": (1e9, 0.0),
+    "1e12": (1e12, 0.0),
+    "1e15": (1e15, 0.0),
+    "1e12 ± 1000": (100.0, 1e12),
+}
+# Boxes of letters are a little higher than what is seen of them.
+COVERED = """labels => labels.map(e => [e.textContent, e.getBoundingClientRect()]).flatMap(([text, a], i, all) =>
+    all.slice(i + 1).filter(([_, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3).map(([other, _]) => [text, other]))"""
+
+
+def number(text):
+    return float(text.replace(",", "").replace("+", ""))
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def sized(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("sizes") / "report.html"
+    write(summarise(of_size(made(300), *SIZES[request.param])), path)
+    return path
+
+
+@pytest.mark.parametrize("settings", [{}, PHONE], ids=["desktop", "phone"])
+def test_numbers_of_any_size_have_room(open_page, sized, settings):
+    page = open_page(sized, **settings)
+    too_wide = "boxes => boxes.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"
+    for selector in (".card", ".card p", ".readout span", ".findings li"):
+        assert page.locator(selector).evaluate_all(too_wide) == []
+    for figure in page.locator("#rows-figure, #curve-figure, svg.figure:visible").all():
+        assert figure.locator("text").evaluate_all(COVERED) == []
+    page.check("input[value=errors]")
+    assert page.locator("#rows-figure text").evaluate_all(COVERED) == [] and overflow(page) <= 0
+
+
+def test_ticks_of_any_size_are_told_apart_and_are_those_of_python(open_page, sized):
+    page = open_page(sized)
+    for axis in ("x", "y"):
+        texts = page.locator(f"#rows-figure .{axis}-tick").all_text_contents()
+        base = "".join(page.locator(f"#rows-figure .{axis}-base").all_text_contents()).removeprefix("+ ")
+        values = np.array([number(text) for text in texts]) + (number(base) if base else 0.0)
+        assert len(texts) >= 2 and len(set(texts)) == len(texts)
+        assert np.diff(values) == pytest.approx(np.diff(values)[0], rel=1e-3)
+        assert tick_labels(values) == (texts, base)

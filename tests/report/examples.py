@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -62,6 +63,13 @@ def made(
         "members": mean + 0.5 * std * rng.normal(size=(6, n)),
     }
     return Predictions(**(parts | changed))
+
+
+def of_size(p: Predictions, factor: float, shift: float = 0.0) -> Predictions:
+    """The same predictions of a target in other units."""
+    y, mean, bounds, members = (part * factor + shift for part in (p.y, p.mean, p.bounds, p.members))
+    variances = {"epistemic": p.epistemic * factor**2, "aleatoric": p.aleatoric * factor**2}
+    return replace(p, y=y, mean=mean, bounds=bounds, members=members, **variances)
 
 
 def student(rng: np.random.Generator, dof: float, n: int) -> np.ndarray:

@@ -11,12 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import extranets.report.html as html
-from extranets.plots import CalibrationDisplay
+from extranets.plots import CalibrationDisplay, ResidualsDisplay
 from extranets.report import render, summarise, write
-from extranets.report.svg import svg
-from tests.report.examples import EVIL, fitted, made
+from extranets.report.svg import WIDTH, svg
+from extranets.report.ticks import set_ticks
+from tests.report.examples import EVIL, fitted, made, of_size
 from tests.report.test_summary import ODD
 
 STYLE = (Path(html.__file__).parent / "page" / "style.css").read_text()
@@ -177,6 +179,24 @@ print("matplotlib.pyplot" in sys.modules, matplotlib.rcParams.copy() == before)
 def test_pyplot_and_the_users_settings_are_left_alone():
     done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e-9, 0.0), (2e4, 0.0), (1e15, 0.0), (100.0, 1e12)])
+def test_tick_labels_stand_side_by_side(factor, shift):
+    """As matplotlib measures them, with letters wider than those of the page."""
+    figure = Figure(figsize=(WIDTH, 3.3), layout="constrained")
+    ax = figure.subplots()
+    ResidualsDisplay.of(of_size(made(300), factor, shift)).plot(ax)
+    set_ticks(ax)
+    figure.draw_without_rendering()
+    for axis, ends in ((ax.xaxis, "x"), (ax.yaxis, "y")):
+        seen = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible()]
+        boxes = sorted(getattr(label.get_window_extent(), f"interval{ends}").tolist() for label in seen)
+        assert len(boxes) >= 3 and all(a[1] < b[0] for a, b in pairwise(boxes))
+    base = ax.xaxis.get_offset_text()
+    assert bool(base.get_text()) == bool(shift)
+    if shift:
+        assert base.get_window_extent().y0 > ax.xaxis.label.get_window_extent().y1
 
 
 # -- colours -----------------------------------------------------------------------------------------------------------

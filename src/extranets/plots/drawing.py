@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,17 +50,80 @@ def share_range(low: float, high: float) -> str:
     return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
+LONGEST_WHOLE = 1e6  # from here on, and below 1e-4, numbers have an exponent: wider ones leave no room beside them
+MOST_DIGITS = 6  # of a tick's label
+
+
 def short(value: float) -> str:
-    """Three significant digits, but no digit before the point is rounded away.
+    """Three significant digits, but no digit before the point is rounded away under a million.
 
     Examples
     --------
-    >>> short(0.12345), short(1234.5), short(float("inf")), short(-0.0), short(1.0), short(float("nan"))
-    ('0.123', '1234', 'infinite', '0', '1', 'unknown')
+    >>> short(0.12345), short(1234.5), short(50054216677.0), short(2.5e-9), short(-0.0), short(1.0)
+    ('0.123', '1,234', '5.01e10', '2.5e-9', '0', '1')
+    >>> short(float("inf")), short(float("nan"))
+    ('infinite', 'unknown')
     """
     if not np.isfinite(value):
         return "unknown" if np.isnan(value) else f"{'-' if value < 0 else ''}infinite"
-    return f"{value + 0.0:.0f}" if 1000 <= abs(value) < 1e15 else f"{value + 0.0:.3g}"
+    if 999.5 <= abs(value) < LONGEST_WHOLE - 0.5:
+        return f"{value:,.0f}"
+    return _plain_exponent(f"{value + 0.0:.3g}")
+
+
+class Labels(NamedTuple):
+    """Texts of ticks, and the number that is to be added to all of them: empty for none."""
+
+    texts: list[str]
+    base: str
+
+
+def tick_labels(ticks: npt.ArrayLike) -> Labels:
+    """Labels of evenly spaced ticks, with the digits that their step needs. The page's script has the same rules.
+
+    Where ticks far from zero would need many digits, a round number is left out of all of them.
+
+    Examples
+    --------
+    >>> tick_labels([0.0, 0.5, 1.0]), tick_labels([-5000.0, 0.0, 5000.0]).texts, tick_labels([0.0, 5e9, 1e10]).texts
+    (Labels(texts=['0.0', '0.5', '1.0'], base=''), ['-5,000', '0', '5,000'], ['0', '0.5e10', '1.0e10'])
+    >>> tick_labels([1e12 - 500, 1e12, 1e12 + 500])
+    Labels(texts=['-500', '0', '500'], base='1,000,000,000,000')
+    """
+    values = np.asarray(ticks, dtype=np.float64)
+    step = float(np.diff(values).min()) if len(values) > 1 else float(np.abs(values).max(initial=0.0)) or 1.0
+    step, base = float(f"{step:.2g}"), 0.0  # the difference of large numbers is not exact
+    if np.abs(values).max(initial=0.0) >= 10**MOST_DIGITS * step:
+        round_to = 10.0 ** np.ceil(np.log10(step * len(values)))
+        base = float(np.round(values[len(values) // 2] / round_to) * round_to)
+    rest = values - base
+    rest[np.abs(rest) < step / 1000] = 0.0
+    return Labels(_alike(rest.tolist(), step), _exact(base) if base else "")
+
+
+def _alike(values: Sequence[float], step: float) -> list[str]:
+    """Numbers with the same number of digits after the point, and the same exponent if they need one."""
+    largest, finest = max(map(abs, values), default=0.0), _power(step)
+    if largest == 0 or 1e-4 <= largest < LONGEST_WHOLE:
+        return [f"{value:,.{max(0, -finest)}f}" for value in values]
+    power = _power(largest)
+    places = max(0, power - finest)
+    return [f"{value / 10.0**power:.{places}f}e{power}" if value else "0" for value in values]
+
+
+def _power(value: float) -> int:
+    return math.floor(math.log10(value) + 1e-9)
+
+
+def _exact(value: float) -> str:
+    return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else _plain_exponent(f"{value:.15g}")
+
+
+def _plain_exponent(text: str) -> str:
+    return re.sub(r"e([+-])0*", lambda sign: f"e{sign[1].strip('+')}", text)
+
+
+LONGEST_NAME = 24  # of a target beside an axis
 
 
 def cut(text: str, most: int) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions, binomial_limits
 from extranets.plots._display import COVERAGE, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, DIAGONAL, MISS, legend, percent, share_range
+from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, cut, legend, percent, share_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,8 +72,8 @@ class PredictionIntervalDisplay(PredictionsDisplay):
             ax.plot(self.mean[rows], self.y[rows], shape, color=colour, markersize=3.2, linewidth=0, label=name)
         ax.axline((self.mean[0], self.mean[0]), slope=1, **DIAGONAL)
         ax.set_ylim(bottom, top)
-        ax.set_xlabel(f"predicted {self.target}", parse_math=False)
-        ax.set_ylabel(f"observed {self.target}, and interval", parse_math=False)
+        ax.set_xlabel(f"predicted {cut(self.target, LONGEST_NAME)}", parse_math=False)
+        ax.set_ylabel(f"observed {cut(self.target, LONGEST_NAME)}, and interval", parse_math=False)
         legend(ax, loc="upper left")
 
 

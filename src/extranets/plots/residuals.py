@@ -9,7 +9,7 @@ import numpy as np
 
 from extranets.evaluation import Array, Predictions
 from extranets.plots._display import COVERAGE, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, SECOND, legend, percent, short
+from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty import predictive
 
@@ -111,7 +111,7 @@ class ResidualsDisplay(PredictionsDisplay):
     def _draw_residuals(self, ax: Axes) -> None:
         ax.axhline(0, **DIAGONAL)
         ax.plot(self.mean, self.residual, "o", color=ACCENT, markersize=3, alpha=0.55, markeredgewidth=0)
-        ax.set_xlabel(f"predicted {self.target}", parse_math=False)
+        ax.set_xlabel(f"predicted {cut(self.target, LONGEST_NAME)}", parse_math=False)
         ax.set_ylabel("observed - predicted")
 
     def _draw_histogram(self, ax: Axes) -> None:

@@ -71,10 +71,13 @@ def _drawn(display: Display, kind: str) -> str:
     from matplotlib import style
     from matplotlib.figure import Figure
 
+    from extranets.report.ticks import set_ticks
+
     text = io.StringIO()
     with style.context(["default", STYLE]):
         figure = Figure(figsize=(WIDTH, display.height(kind)), layout="constrained")
         display.plot(figure.subplots(), kind=kind)
+        set_ticks(figure.axes[0])
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
 
