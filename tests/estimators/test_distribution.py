@@ -83,6 +83,15 @@ def test_few_rows_held_out_allow_for_the_noise_itself(table, loss):
     assert quick().fit(X[:4], y[:4]).degrees_of_freedom_ == 3
 
 
+@pytest.mark.parametrize("interval", ["total", "calibrated"])
+def test_few_rows_allow_for_the_noise_whatever_the_interval_becomes(table, interval):
+    """Networks that predict the noise, 80 rows held out: the variance of a t with 78 degrees of freedom, 78/76 as large."""
+    X, y = table[:2]
+    models = [quick(loss="gaussian_nll", noise="holdout", distribution=d).fit(X, y) for d in ("student", "normal")]
+    student, normal = (model.set_params(interval=interval).predict_components(X).aleatoric for model in models)
+    np.testing.assert_allclose(student / normal, 78 / 76)
+
+
 def test_few_rows_do_not_trust_the_spread(table):
     """Six errors can be in line with the spread by chance; half of the variance stays constant."""
     X, y = table[:2]

@@ -45,7 +45,7 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
     _y_scaling: Scaling
     _y_is_vector: bool
     _learns_noise: bool  # the networks predict a variance for every row
-    _noise: Array  # (n_outputs,): residual variance; not used where the networks predict it
+    _noise: Array  # (n_outputs,): residual variance, or the factor of what networks predict for it
     _factors: Array | None  # (2, n_outputs): of the calibrated construction; None: no rows were held out
     _dof: Array | None = None  # (n_outputs,): of Student's t as predictive distribution; None: it is Normal
     _conformal: Conformal | None  # set by conformalize, forgotten by fit
@@ -372,7 +372,8 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
             mean[rows] = self._y_scaling.undo(block_mean)
             if learned is not None:
                 learned[rows] = noise
-        return mean, spread, self._constant_noise()[None, :] if learned is None else learned
+        noise = self._constant_noise()[None, :]
+        return mean, spread, noise if learned is None else noise * learned
 
     def _as_target(self, values: Array) -> Array:
         """One output as a vector, if the target was one."""

@@ -108,7 +108,8 @@ def _predictions(model: NetsRegressor, x: Value, levels: Array, ends: list[str])
     standardised = (x - model._x_scaling.centre) * model._x_scaling.factor
     inputs = standardised.cast(np.float32)
     mean, spread, learned = model._graph_moments(inputs)
-    noise: Any = model._constant_noise()[None, :] if learned is None else learned
+    constant = model._constant_noise()[None, :]
+    noise: Any = constant if learned is None else learned * constant
     # The constructions are arithmetic, which is the same for arrays and for values of a graph.
     variances: Any = model.constructions[model.interval]
     epistemic, aleatoric = variances(spread, noise, model._moments().n_members, model._factors)

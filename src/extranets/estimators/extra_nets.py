@@ -418,7 +418,9 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         dof = None
         if self.distribution == "student" and len(held.weight) < predictive.FEWEST_ROWS:
             dof = np.full(held.residual.shape[1], predictive.small_sample_dof(len(held.weight)))
-            _raise_variances(found, dof / (dof - 2), learned)
+            factor = dof / (dof - 2)
+            found["_noise"] = found["_noise"] * factor
+            found["_factors"][0] *= factor  # b's term has the noise as a factor
         elif self.distribution == "student":
             # Of one construction, so that they are still right when the interval is changed after fit.
             std = self._held_out_std("calibrated", held, n_members, found)
@@ -500,15 +502,6 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         if self._cv_plus is None:
             raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
         return self._cv_plus
-
-
-def _raise_variances(found: dict[str, Any], factor: Array, learned: bool) -> None:
-    """In place. Constant noise is a factor of b's term already."""
-    if learned:
-        found["_factors"] *= factor
-    else:
-        found["_noise"] = found["_noise"] * factor
-        found["_factors"][0] *= factor
 
 
 def expected_scores(held: HeldOut, std: Array, dof: Array | None) -> dict[str, Array]:
