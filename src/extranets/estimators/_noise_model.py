@@ -1,8 +1,9 @@
 """Noise that depends on x: small networks that predict the logarithm of the squared error on held-out rows.
 
 The mean is trained by squared error and stays as it is; only its errors, on rows that the networks did not see, are modelled. A
-logarithm is robust (one large error does not rule the fit) and keeps variances positive. What the networks find is shrunk by
-the slope that it deserves on rows that they in turn did not see: where noise does not depend on x, it becomes constant.
+logarithm is robust (one large error does not rule the fit) and keeps variances positive. What the networks find is shrunk or
+stretched by the slope that it deserves on rows that they in turn did not see: where noise does not depend on x, it becomes
+constant.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FEWEST_ROWS = 100  # held-out rows that say something about where errors are lar
 N_NETWORKS, N_FOLDS = 20, 5
 HIDDEN, KEEP_PROB, N_BINS = (50,), 0.8, 8
 BATCH, STEPS, EPOCHS = 32, 1500, (3, 40)  # fewest and most epochs; between them, so many mini-batches
-OFFSET = 0.01  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
+OFFSET = 0.003  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
+MOST_SLOPE = 2.0  # the offset hides how small the smallest variances are: more than 1 undoes that
+TAIL_DOF = 5  # of errors in units of their standard deviation, for the slope
 TINY = float(np.finfo(np.float64).tiny)  # a constant output has no errors
 
 
@@ -63,7 +66,7 @@ class NoiseModel:
         sample = Sample(X, y.astype(np.float32), held.weight)
         seed = int(generator(seed, Purpose.ROWS, part=1).integers(2**63))  # streams of its own
         final, unseen = _train(sample, cross_validation(len(X), N_FOLDS, N_NETWORKS, seed), seed, machine)
-        slope = _slope(unseen, y, held.weight) * scale
+        slope = scale * [_slope(scale[o] * unseen[:, o], squares[:, o], held.weight) for o in range(y.shape[1])]
         shape = np.exp(slope * unseen)
         intercept = np.log(np.maximum(_average(squares / shape, held.weight), TINY))
         return cls(final, intercept, slope, unseen.min(axis=0), unseen.max(axis=0)), np.exp(intercept) * shape
@@ -144,10 +147,29 @@ def _train(sample: Sample, plan: Plan, seed: int, machine: Machine) -> tuple[Ens
     return final, unseen
 
 
-def _slope(predicted: Array, observed: Array, weight: Array) -> Array:
-    """Of a line through the origin, between 0 and 1. Shape: ``(n, n_outputs)`` each -> ``(n_outputs,)``."""
-    square = _average(predicted**2, weight)
-    return np.clip(_average(predicted * observed, weight) / np.where(square > 0, square, 1.0), 0.0, 1.0)
+def _slope(logs: Array, squares: Array, weight: Array) -> float:
+    """That predicted logarithms of the variance deserve, by likelihood of the squared errors.
+
+    The likelihood is that of a Student's t, which single large errors do not rule. It has one maximum in slope and intercept.
+
+    Shape: ``(n,)`` each.
+    """
+    from scipy.optimize import minimize
+
+    w = weight / weight.sum()
+    level = w @ squares
+    if level <= 0:
+        return 0.0
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        log_variance = theta[0] + theta[1] * logs
+        ratio = squares / level * np.exp(-log_variance) / TAIL_DOF
+        value = log_variance + (TAIL_DOF + 1) * np.log1p(ratio)
+        gradient = w * (1 - (TAIL_DOF + 1) * ratio / (1 + ratio))
+        return float(w @ value), np.array([gradient.sum(), gradient @ logs])
+
+    found = minimize(loss, [0.0, 1.0], jac=True, method="L-BFGS-B", bounds=[(-20.0, 20.0), (0.0, MOST_SLOPE)])
+    return float(found.x[1])
 
 
 def _average(values: Array, weight: Array) -> Array:
