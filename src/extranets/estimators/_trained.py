@@ -12,6 +12,7 @@ from extranets import engine
 from extranets._random import draw_seed
 from extranets.engine import Moments
 from extranets.estimators._base import NetsRegressor
+from extranets.estimators._copies import warn_of_copies
 from extranets.estimators._fitted import Fitted, Recipe
 from extranets.estimators._held_out import (
     FIRST_FOLD_ID,
@@ -87,6 +88,8 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self._fitted.recipe.seed if self._grows() else draw_seed(self.random_state)
 
     def _learn_with(self, options: engine.Options, sample: Sample, seed: int) -> dict[str, Any]:
+        if self.noise != "train":
+            warn_of_copies(sample)
         old = self._fitted if self._grows() else None
         plan = self._plan(len(sample.y), seed)
         recipe = self._recipe(options, sample, plan, seed)

@@ -1,0 +1,75 @@
+"""Rows that occur more than once."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from extranets import BootstrapNetsRegressor, DeltaMethodRegressor, ExtraNetsRegressor
+from extranets.estimators._copies import _hash, copies
+
+QUICK = {"hidden_layer_sizes": (3,), "max_iter": 2, "random_state": 0}
+
+
+def table(n, seed=0):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, 2)).astype(np.float32), random.normal(size=(n, 1)).astype(np.float32)
+
+
+def with_copies(n, n_copies):
+    rows = np.r_[np.arange(n), np.arange(n_copies)]
+    return tuple(values[rows] for values in table(n))
+
+
+def test_copies_and_their_originals():
+    X, y = with_copies(100, 10)
+    rows, originals = copies(X, y)
+    np.testing.assert_array_equal(rows, np.arange(100, 110))
+    np.testing.assert_array_equal(originals, np.arange(10))
+    assert all(len(found) == 0 for found in copies(*table(100)))
+
+
+def test_the_same_x_with_another_y_is_no_copy():
+    X, y = with_copies(100, 40)
+    y[100:103] += 1
+    rows, _ = copies(X, y)
+    np.testing.assert_array_equal(rows, np.arange(103, 140))
+    y[100:] += 1
+    assert len(copies(X, y)[0]) == 0
+
+
+def test_a_table_of_few_values_measures_the_same_x_again():
+    random = np.random.default_rng(1)
+    X = random.integers(2, size=(500, 3)).astype(np.float32)
+    y = random.integers(4, size=(500, 1)).astype(np.float32)
+    assert len(copies(X, y)[0]) == 0
+
+
+def test_rows_with_the_same_hash_are_the_same():
+    """Among them whole numbers, whose last bits are zero; -0.0 is 0.0."""
+    X = np.random.default_rng(2).integers(-3, 4, size=(20_000, 6)).astype(np.float32)
+    X[::7] *= -1
+    assert len(np.unique(_hash(X))) == len(np.unique(X, axis=0))
+    assert len(np.unique(_hash(np.array([[0.0, 1.0], [-0.0, 1.0]], dtype=np.float32)))) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag", "ignore:.*out of some", "ignore:.*collapse_r2", "ignore:J'J is near")
+@pytest.mark.parametrize("cls", [ExtraNetsRegressor, BootstrapNetsRegressor, DeltaMethodRegressor])
+def test_many_copies_are_worth_a_warning(cls):
+    X, y = with_copies(100, 25)
+    with pytest.warns(UserWarning, match=r"25 of 125 rows are copies of others \(row 100 of row 0, for example\)"):
+        cls(**QUICK).fit(X, y[:, 0])
+    weight = np.ones(125)
+    weight[0] = 0
+    with pytest.warns(UserWarning, match=r"24 of 124 rows are copies of others \(row 101 of row 1, for example\)"):
+        cls(**QUICK).fit(X, y[:, 0], sample_weight=weight)
+
+
+@pytest.mark.parametrize(("n_copies", "changes"), [(5, {}), (25, {"noise": "train", "interval": "paper"})])
+def test_few_copies_are_not_nor_where_no_row_is_held_out(n_copies, changes):
+    X, y = with_copies(100, n_copies)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*are copies")
+        ExtraNetsRegressor(**QUICK, collapse_r2=-1, **changes).fit(X, y[:, 0])
