@@ -10,7 +10,7 @@ help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed-report  ## Simulate a table, then fit, predict, evaluate and report, into demo/.
-	$(BIN)/extranets demo demo
+	$(BIN)/extranets demo demo --force
 
 test: $(VENV)/.installed-dev  ## Fast tests, doctests and the README's code.
 	$(BIN)/python -m pytest -n auto -m "not slow and not browser"

@@ -14,11 +14,14 @@ from extranets.cli.fit import fit
 from extranets.cli.predict import predict
 from extranets.cli.report import report
 
+FILES = ("train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html", "report.summary.json")
+
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the files go; made if it does not exist.")] = Path("demo"),
     rows: Annotated[int, typer.Option(min=200, help="Training rows; as many are predicted.")] = 1500,
     seed: Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files of these names in the folder.")] = False,
 ) -> None:
     """Simulate the rents of flats, then fit, predict, evaluate and report, as one would with files of one's own.
 
@@ -27,9 +30,11 @@ def demo(
     from extranets.data import simulated_rents
 
     folder.mkdir(parents=True, exist_ok=True)
-    train, test, model, predictions, page = (
-        folder / name for name in ("train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html")
-    )
+    files = [folder / name for name in FILES]
+    there = [str(file) for file in files if file.exists()]
+    if there and not force:
+        raise typer.BadParameter(f"{', '.join(there)} would be overwritten: name another folder, or add --force.")
+    train, test, model, predictions, page, _ = files
     rents = simulated_rents(2 * rows, random_state=seed)
     rents[:rows].to_csv(train, index=False)
     rents[rows:].to_csv(test, index=False)
