@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from extranets.tables.columns import (
     KINDS,
+    MOST_TEXT,
     OTHER,
     BooleanColumn,
     CategoryColumn,
@@ -65,8 +66,10 @@ def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Colu
     if kind == IGNORE:
         raise Dropped("kinds says so")
     values = rows.values(name)
-    _drop_useless(values)
+    if values.null_count == len(values):
+        raise Dropped("it holds no values")
     if kind is None:
+        _drop_constant(values)
         kind = _guess(rows, name, values)
     if kind.startswith("date"):
         return _learn_date(rows, name, values, kind)
@@ -75,9 +78,7 @@ def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Colu
     return _learn_boolean(rows, name, values) if kind == "boolean" else _learn_number(rows, name, values, kind)
 
 
-def _drop_useless(values: pa.Array) -> None:
-    if values.null_count == len(values):
-        raise Dropped("it holds no values")
+def _drop_constant(values: pa.Array) -> None:
     if values.null_count == 0 and pc.count_distinct(values).as_py() == 1 and len(values) > 1:
         raise Dropped(f"it holds the same value in every row ({shown(values[0].as_py())})")
 
@@ -229,6 +230,9 @@ def _learn_category(name: str, values: pa.Array, max_categories: int) -> Categor
     counts = pc.value_counts(as_text(values).drop_null())
     table = pa.table({"text": counts.field("values"), "count": counts.field("counts")})
     table = table.filter(pc.not_equal(table["text"], pa.scalar(OTHER, TEXT)))
+    longest = pc.max(pc.utf8_length(table["text"])).as_py()
+    if longest is not None and longest > MOST_TEXT:
+        raise Dropped(f"it holds texts of up to {longest:,} characters, too long for categories")
     order = table.sort_by([("count", "descending"), ("text", "ascending")])["text"].to_pylist()
     frequent, rare = tuple(order[:max_categories]), tuple(order[max_categories:])
     merged = len(order) < len(counts)  # there is a value "(other)" already
