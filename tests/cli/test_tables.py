@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -78,6 +79,74 @@ def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, extranets, 
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     assert all(word in " ".join(done.stderr.split()) for word in words), done.stderr
     assert not (tmp_path / "m.xnet").exists()
+
+
+def test_no_output_replaces_an_input(rents, tmp_path, here):
+    """By whatever name: the page's figures, too, lie beside it."""
+    files = {name: (rents / name).read_bytes() for name in ("test.csv", "model.xnet")}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "test.csv")
+    os.link(tmp_path / "test.csv", tmp_path / "page.summary.json")
+    model, table = tmp_path / "model.xnet", tmp_path / "test.csv"
+    for command in (
+        ("fit", table, "-t", "rent", "-o", table),
+        ("fit", tmp_path / "link.csv", "-t", "rent", "-o", tmp_path / ".." / tmp_path.name / "test.csv"),
+        ("predict", model, table, "-o", tmp_path / "link.csv"),
+        ("predict", model, table, "-o", model),
+        ("report", model, table, "-o", model),
+        ("report", model, table, "-o", table),
+        ("report", model, table, "-o", tmp_path / "page.html"),
+    ):
+        done = here(*command)
+        assert done.returncode == 2 and "is the same file as" in " ".join(done.stderr.split()), done.stderr
+    assert {name: (tmp_path / name).read_bytes() for name in files} == files
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that nobody can write to")
+def test_a_folder_that_cannot_be_written_to_is_found_before_training(rents, here):
+    """Of /proc: the table is not even there."""
+    for command in (["fit", "nowhere.csv", "-t", "y"], ["predict", "m.xnet", "t.csv"], ["report", "m.xnet", "t.csv"]):
+        done = here(*command, "-o", "/proc/out.csv")
+        assert done.returncode == 2 and "/proc/out.csv cannot be written" in " ".join(done.stderr.split()), done.stderr
+    done = here("fit", rents / "train.csv", "-t", "rent", "-o", "/dev/null")
+    assert done.returncode == 2 and "/dev/null is no file" in done.stderr
+
+
+@pytest.mark.parametrize("delimiter", ["\\t", "tab", "\t"])
+def test_tabs_can_be_named(rents, here, tmp_path, delimiter):
+    (tmp_path / "t.txt").write_text((rents / "test.csv").read_text().replace(",", "\t"))
+    done = here("predict", rents / "model.xnet", tmp_path / "t.txt", "--delimiter", delimiter)
+    assert done.returncode == 0 and done.stdout.count("\n") == 301, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--delimiter", sign) for sign in ("", ";;", "§", '"', "\n")]
+    + [("--encoding", name) for name in ("base64", "rot13", "utf-99", "")],
+)
+def test_delimiters_and_encodings_that_are_none(rents, here, option, value):
+    done = here("predict", rents / "model.xnet", rents / "test.csv", option, value)
+    told = " ".join(done.stderr.split())
+    assert done.returncode == 2 and option in told and "Traceback" not in told
+    assert "single sign" in told if option == "--delimiter" else "no encoding of text" in told
+
+
+def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
+    """The only one, with a single "yes": the fold that holds it out has nothing else to train on."""
+    y = np.random.default_rng(0).normal(size=60)
+    pandas.DataFrame({"b": ["no"] * 59 + ["yes"], "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 3, "-o", tmp_path / "m.xnet")
+    done = here("fit", tmp_path / "t.csv", "-t", "y", *quick)
+    assert done.returncode == 0 and "60 held-out rows" in done.stdout, done.stderr
+
+
+def test_a_column_of_long_texts_is_left_out_by_name(here, tmp_path):
+    frame = pandas.DataFrame({"x": np.arange(40.0), "t": ["a" * 10_001, "b" * 10_001] * 20, "y": np.arange(40.0)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 2, "-o", tmp_path / "m.xnet")
+    done = here("fit", tmp_path / "t.csv", "-t", "y", *quick)
+    assert done.returncode == 0 and "'t': it holds texts of up to 10,001 characters" in done.stderr, done.stderr
 
 
 def test_ctrl_c_stops_a_fit_and_leaves_no_file(rents, tmp_path):
@@ -263,6 +332,21 @@ def test_a_closed_pipe_is_no_error(rents):
     assert "Traceback" not in errors and "Exception" not in errors
 
 
+def test_a_kept_column_may_begin_like_a_prediction(rents, here, tmp_path):
+    names = {"flat": "member_id", "listed": "lower_90", "balcony": "upper_bound"}
+    table = pandas.read_csv(rents / "test.csv")
+    for name, other in names.items():
+        table[other] = table[name]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    keep = ("--keep", "member_id", "--keep", "upper_bound")
+    done = here("predict", rents / "model.xnet", tmp_path / "t.csv", *keep)
+    assert done.stdout.splitlines()[0] == "flat,member_id,upper_bound,prediction,sd,lower_90,upper_90", done.stderr
+    done = here("predict", rents / "model.xnet", tmp_path / "t.csv", "--keep", "lower_90")
+    assert done.returncode == 2 and "lower_90 is the name of a column that is written" in done.stderr
+    done = here("predict", rents / "model.xnet", tmp_path / "t.csv", "--keep", "lower_90", "--coverage", 0.8)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_kept_column_must_not_hide_a_prediction(rents, extranets, tmp_path):
     table = pandas.read_csv(rents / "test.csv").rename(columns={"flat": "sd"})
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -416,11 +500,20 @@ def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):
 
 
 def test_demo_goes_the_whole_way(extranets, tmp_path):
-    done = extranets("demo", tmp_path / "demo", "--rows", 200)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "train.csv").write_text("of an earlier run")
+    done = extranets("demo", tmp_path / "demo", "--rows", 200, "--force")
     assert done.returncode == 0, done.stderr
     files = {path.name for path in (tmp_path / "demo").iterdir()}
     assert files == {"train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html", "report.summary.json"}
     assert "$ extranets fit" in done.stderr and "$ extranets report" in done.stderr
+
+
+def test_demo_overwrites_nothing_unasked(here, tmp_path):
+    (tmp_path / "model.xnet").write_text("mine")
+    done = here("demo", tmp_path, "--rows", 200)
+    assert done.returncode == 2 and "--force" in done.stderr and "model.xnet would be overwritten" in done.stderr
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "info", "demo"])

@@ -377,7 +377,6 @@ def test_damaged_files(tmp_path):
 def test_unknown_binary_files_and_encodings(tmp_path):
     assert ".parquet" in refusal(tmp_path, b"\x00\x01\x02", "t.xyz")
     assert "utf-16" in refusal(tmp_path, "a,b\n1,2\n".encode("utf-16-le"))
-    assert "no encoding 'utf-99'" in refusal(tmp_path, b"a\n1\n", encoding="utf-99")
     assert "not ascii" in refusal(tmp_path, b"a\n\xff\n", encoding="ascii")
     assert "after row" in refusal(tmp_path, b"a,b\n" + b"1,2\n" * 400_000 + b"\xff,2\n", encoding="ascii")
 
@@ -400,3 +399,13 @@ def test_excel_refusals(tmp_path):
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         open_table(tmp_path / "nowhere.csv")
+
+
+def test_a_delimiter_is_one_sign(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    for sign in ("", ",,", "§", '"'):
+        with pytest.raises(ValueError, match="single sign of ASCII"):
+            open_table(tmp_path / "t.csv", delimiter=sign)
+    for encoding in ("utf-99", "base64", "rot13"):
+        with pytest.raises(TableError, match=f"no encoding of text '{encoding}'"):
+            open_table(tmp_path / "t.csv", encoding=encoding)

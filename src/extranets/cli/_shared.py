@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,8 +18,35 @@ from extranets._json import as_json
 
 TableFile = Annotated[str, typer.Argument(help="CSV, Parquet, Feather or Excel file; - reads CSV from standard input.")]
 ModelFile = Annotated[str, typer.Argument(help="Model file, as `extranets fit` writes it.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of a CSV file; found out if not given.")]
-Encoding = Annotated[str | None, typer.Option(help="Of a CSV file; found out if not given.")]
+
+
+def _delimiter(given: str | None) -> str | None:
+    from extranets.tables.delimiters import check_delimiter
+
+    sign = "\t" if given in ("tab", "\\t") else given
+    try:
+        return None if sign is None else check_delimiter(sign)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error} A tab is also written as tab or as \\t.") from None
+
+
+def _encoding(given: str | None) -> str | None:
+    from extranets.tables.streams import text_codec
+
+    try:
+        if given is not None:
+            text_codec(given)
+    except LookupError as error:
+        raise typer.BadParameter(str(error)) from None
+    return given
+
+
+Delimiter = Annotated[
+    str | None, typer.Option(callback=_delimiter, help="Of a CSV file, such as ; or tab; found out if not given.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(callback=_encoding, help="Of a CSV file, such as cp1252; found out if not given.")
+]
 Missing = Annotated[list[str] | None, typer.Option("--na", help="Text that stands for a missing value; repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -131,12 +160,22 @@ def take_target_style(chosen: dict[str, str], target: str) -> str | None:
     return style or None
 
 
-def check_output(path: Path) -> None:
-    """Before any work is done."""
+def check_output(path: Path, *inputs: str | Path | None) -> None:
+    """Before any work is done: whether a file can be written there, and is none of the files that are read."""
     if path.is_dir():
         raise typer.BadParameter(f"--output: {path} is a folder; give the name of a file.")
-    if not path.absolute().parent.is_dir():
+    if path.exists() and not path.is_file():
+        raise typer.BadParameter(f"--output: {path} is no file that can be replaced.")
+    for other in inputs:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise typer.BadParameter(f"--output: {path} is the same file as {other}, which is read; give another name.")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
         raise typer.BadParameter(f"--output: there is no folder {path.absolute().parent}.")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise typer.BadParameter(f"--output: {path} cannot be written: {error.strerror}.") from None
 
 
 def check_input(path: str) -> None:

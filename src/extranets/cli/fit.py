@@ -96,7 +96,7 @@ def fit(
 
     begin = time.perf_counter()
     (level,) = check_coverage([coverage])
-    check_output(output)
+    check_output(output, table)
     if folds == 1:
         raise typer.BadParameter("--folds must be at least 2, or 0 for no cross-validation.")
     network, given = _network(method, preset, set, seed, jobs, quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from extranets.cli._shared import (
     TableFile,
     check_coverage,
     check_input,
+    check_output,
     named_columns,
     say,
 )
@@ -54,6 +56,8 @@ def predict(
     """
     from extranets.tables import Notes, naming_rows, open_table, open_writer
 
+    if output != "-":
+        check_output(Path(output), model, table)
     loaded = load_model(model)
     check_input(table)
     levels = check_coverage(coverage or [loaded.coverage])
@@ -69,6 +73,7 @@ def predict(
             encoded = loaded.model.encode(block, notes)
             with naming_rows(encoded):
                 out = _predictions(loaded.model.regressor_, encoded, levels, components, members)
+            _refuse_twins(kept, list(out.columns))
             for position, name in enumerate(kept):
                 out.insert(position, name, block[name])
             if not writer.write(out):  # whoever read our output has gone
@@ -81,15 +86,15 @@ def predict(
 def _kept_columns(id: str | None, keep: list[str] | None, loaded: Loaded, columns: list[str]) -> list[str]:
     if id is None and loaded.id in columns:
         id = loaded.id
-    kept = named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
+    return named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
+
+
+def _refuse_twins(kept: list[str], written: list[str]) -> None:
     for name in kept:
-        if name in ("prediction", "sd", "epistemic_sd", "aleatoric_sd") or name.startswith(
-            ("lower_", "upper_", "member_")
-        ):
+        if name in written:
             raise typer.BadParameter(
                 f"--id or --keep: {name} is the name of a column that is written; rename it in the table."
             )
-    return kept
 
 
 def _predictions(network: Any, X: Any, levels: list[float], components: bool, members: bool) -> Any:

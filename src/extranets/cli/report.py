@@ -35,7 +35,9 @@ def report(
     """
     from extranets.report import summarise, summarise_run, write
 
-    check_output(output)
+    figures = output.with_name(f"{output.stem}.summary.json")
+    check_output(output, source, table)
+    check_output(figures, source, table)
     summary: Any
     if source.is_dir():
         if table is not None:
@@ -58,7 +60,6 @@ def report(
             encoding=encoding,
         )
         summary = summarise(predictions, loaded.coverage)
-    figures = output.with_name(f"{output.stem}.summary.json")
     write(summary, output, figures)
     if json:
         print_json({"report": str(output), "summary": str(figures)})

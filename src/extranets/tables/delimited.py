@@ -57,7 +57,7 @@ class DelimitedText:
                 last = pa.RecordBatch.from_arrays(texts, names=self.names)
                 n_rows += last.num_rows
                 yield last
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             raise self._source.error(f"bytes after row {n_rows} do not fit the encoding: {error}.") from error
         except (pa.ArrowInvalid, OSError) as error:
             raise self._explained(error, n_rows) from error
@@ -137,7 +137,7 @@ def _is_utf8(encoding: str) -> bool:
 def _recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
     try:
         return recoded(stream, encoding, source)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise source.error(f"its first bytes are not {encoding}: {error}.") from error
 
 

@@ -33,6 +33,15 @@ def find_delimiter(text: str, complete: bool) -> str:
     return best
 
 
+def check_delimiter(delimiter: str) -> str:
+    """The delimiter, if it is one that can be used; else a ValueError says so."""
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise ValueError(
+            f"A delimiter is a single sign of ASCII, such as a comma or a semicolon, and no quote; got {delimiter!r}."
+        )
+    return delimiter
+
+
 def sample_rows(text: str, delimiter: str, complete: bool) -> list[list[str]]:
     """The first rows, header included, without empty lines."""
     if not complete:

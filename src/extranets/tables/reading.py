@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from extranets.tables.columnar import open_arrow_file, open_arrow_stream, open_parquet
 from extranets.tables.delimited import DelimitedText
+from extranets.tables.delimiters import check_delimiter
 from extranets.tables.errors import Source
 from extranets.tables.excel import Workbook
 from extranets.tables.streams import Prefixed, look, open_bytes, seekable, unpacked
@@ -135,7 +136,8 @@ def open_table(
         content = unpacked(look(stream), source)
         kind = _kind(path, content.head, source)
         if kind == "text":
-            text = DelimitedText(content, source, delimiter, encoding)
+            sign = None if delimiter is None else check_delimiter(delimiter)
+            text = DelimitedText(content, source, sign, encoding)
             source = replace(source, semicolons=text.delimiter == ";")
             names, frames = text.names, _frames_of(text, na_values)
         elif kind == "excel":

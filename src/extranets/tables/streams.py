@@ -76,10 +76,21 @@ def unpacked(stream: Prefixed, source: Source) -> Prefixed:
 def recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
     """The same text in UTF-8."""
     try:
-        decoder = codecs.getincrementaldecoder(encoding)()
-    except LookupError:
-        raise source.error(f"there is no encoding {encoding!r}; others are utf-8, cp1252, latin-1, utf-16.") from None
-    return look(Recoded(stream, decoder))
+        codec = text_codec(encoding)
+    except LookupError as error:
+        raise source.error(str(error)) from None
+    return look(Recoded(stream, codecs.getincrementaldecoder(codec.name)()))
+
+
+def text_codec(encoding: str) -> codecs.CodecInfo:
+    """What Python knows about an encoding of text. A LookupError if there is none of this name: base64 encodes no text."""
+    try:
+        codec = codecs.lookup(encoding)
+        if codec._is_text_encoding and codec.incrementaldecoder is not None:
+            return codec
+    except (LookupError, ValueError):
+        pass
+    raise LookupError(f"there is no encoding of text {encoding!r}; some are utf-8, cp1252, latin-1, utf-16.")
 
 
 class Recoded(io.RawIOBase):
