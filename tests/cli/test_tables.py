@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -159,6 +160,17 @@ def test_ctrl_c_stops_a_fit_and_leaves_no_file(rents, tmp_path):
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and "Traceback" not in errors and time.monotonic() - begin < 10
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_importing_shows_no_traceback(tmp_path):
+    script = tmp_path / "extranets"
+    script.write_text("import sys\nfrom extranets.cli import main\nsys.exit(main())\n")
+    command = [sys.executable, "-X", "importtime", "extranets", "info", "m.xnet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert any("numpy" in line for line in process.stderr)  # each line is a module that is there
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in errors and "extranets.cli" not in errors
 
 
 def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, extranets):

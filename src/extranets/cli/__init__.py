@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from extranets import _interrupt
+from extranets._interrupt import INTERRUPTED
 from extranets.cli import study
 from extranets.cli._shared import say
 from extranets.cli.compare import compare
@@ -32,7 +34,7 @@ for command in (fit, predict, evaluate, compare, report, info, demo):
     app.command()(command)
 app.add_typer(study.app, name="study")
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 
 
 def _version(wanted: bool) -> None:
@@ -59,6 +61,7 @@ def main() -> None:
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
+        _interrupt.release()
         app(standalone_mode=True)
     except (Exception, KeyboardInterrupt) as error:
         code = exit_code(error)

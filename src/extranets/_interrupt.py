@@ -1,0 +1,39 @@
+"""Ctrl-C while the command line is still being imported.
+
+A second goes by before ``main`` runs, and importing anything of a package imports the package first. So this is the package's
+first import, and does nothing unless the process is the command ``extranets`` itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+INTERRUPTED = 130
+
+
+def hold() -> None:
+    """From now on Ctrl-C ends the process without a traceback: nothing has been begun."""
+    if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+
+
+def release() -> None:
+    """From now on Ctrl-C is a KeyboardInterrupt again."""
+    if _is_command() and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_command() -> bool:
+    """Processes that the command starts may have its arguments, but they have another main module."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    return (
+        script is not None
+        and os.path.abspath(script) == os.path.abspath(sys.argv[0])
+        and Path(script).name == "extranets"
+    )
+
+
+hold()
