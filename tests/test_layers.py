@@ -13,6 +13,7 @@ ROOT = Path(extranets.__file__).parent
 
 # From the top. A name is a module or a package of src/extranets.
 LAYERS = [
+    "_interrupt",
     "_random",
     "_atomic",
     "_json",

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from extranets import _interrupt
-from extranets._interrupt import INTERRUPTED
+from extranets._interrupt import INTERRUPTED, release
 from extranets.cli import study
 from extranets.cli._shared import say
 from extranets.cli.compare import compare
@@ -61,7 +60,7 @@ def main() -> None:
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
-        _interrupt.release()
+        release()
         app(standalone_mode=True)
     except (Exception, KeyboardInterrupt) as error:
         code = exit_code(error)
