@@ -14,6 +14,7 @@ namespace EXTRANETS_VARIANT {
 constexpr double kSmallestVariance = 1e-100;
 constexpr double kSmallestShape = 6.0;  // of a gamma distribution: that of the start
 constexpr double kSmallestCavity = 1e-6;  // precision
+constexpr double kLargestMove = 5.0;  // of a weight by its prior, in standard deviations
 
 EXTRANETS_INLINE int padded_doubles(int n) { return (n + 7) / 8 * 8; }
 
@@ -332,8 +333,11 @@ struct PbpTrainer {
         const double precision = 1.0 / variance - factor.precision, shift = mean / variance;
         const Gamma cavity{prior.a - factor.a, prior.b - factor.b};
         if (!(precision > kSmallestCavity && cavity.a > 1.0 && cavity.b > 0.0)) return;
-        factor.precision = (cavity.a - 1.0) / cavity.b;
-        variance = 1.0 / (precision + factor.precision);
+        const double next = (cavity.a - 1.0) / cavity.b, next_variance = 1.0 / (precision + next);
+        const double move = shift * next_variance - mean;
+        if (!(move * move <= kLargestMove * kLargestMove * variance)) return;  // nothing else would hold the weight
+        factor.precision = next;
+        variance = next_variance;
         mean = shift * variance;
         if (!update_gamma(cavity, 1.0 / precision, shift / precision, 1.0, prior)) return;
         factor.a = prior.a - cavity.a;

@@ -186,6 +186,17 @@ def test_refining_the_prior_matches_moments():
     assert posterior.prior == pytest.approx((a, b), rel=1e-10) and a != 9.0
 
 
+def test_a_weight_that_only_its_prior_holds_is_not_set_free():
+    """The rows add a precision of 0.01 to that of the prior's factor, 1. A prior with variance 1,000 would move it from 3 to 275."""
+    architecture = Architecture(1, (), 1, 1)
+    mean, variance, prior = np.array([3.0, 3.0]), np.array([1 / 1.01, 1 / 101]), (11.0, 10_000.0)
+    posterior = reference.make_posterior(architecture, mean.copy(), variance.copy(), prior=prior)
+    factors = reference.Factors(np.ones(2), np.zeros(2), np.zeros(2))
+    reference.refine_prior(posterior, factors)
+    assert (posterior.mean[0], posterior.variance[0], factors.precision[0]) == (3.0, variance[0], 1.0)
+    assert factors.precision[1] == pytest.approx(1e-3) and posterior.mean[1] == pytest.approx(3 * 101 / 100.001)
+
+
 # -- closed form -------------------------------------------------------------------------------------------------------
 
 FIXED = 1e13  # a gamma distribution that 16 rows cannot move
@@ -329,6 +340,17 @@ def test_outliers_are_followed_too(variant):
     X, y, _ = make(20)
     X[3], X[7, 0], y[5], y[9] = 1e3, -1e4, 10.0, -30.0
     assert_same_path(X, y, (6, 4), n_passes=2)
+
+
+def test_weights_that_keep_their_prior_factor_are_followed_too(variant, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2)).astype(np.float32)
+    y = (rng.normal(size=60) * np.exp(X[:, 0])).astype(np.float32)[:, None]
+    y /= y.std()
+    assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
+    monkeypatch.setattr(reference, "LARGEST_MOVE", math.inf)
+    with pytest.raises(AssertionError):  # there are such weights
+        assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
 
 
 def test_absurd_rows_leave_a_valid_posterior(variant):

@@ -28,6 +28,7 @@ Gamma = tuple[float, float]  # shape and rate of a gamma distribution
 START: Gamma = (6.0, 6.0)  # of both precisions, for standardised targets
 SMALLEST_VARIANCE = 1e-100  # an update of a weight to less than this is left out
 LARGEST_CAVITY = 1e6  # a prior factor is left alone where the rest of the posterior is wider than this
+LARGEST_MOVE = 5.0  # ... or where a new one would move the weight by more than this many of its standard deviations
 
 
 # --- start ------------------------------------------------------------------------------------------------------------
@@ -266,16 +267,24 @@ def refine_prior(posterior: Posterior, factors: Factors) -> None:
     A weight's old factor is taken out of the posterior (the cavity), the exact prior is put in its place, and the moments
     of the result are kept. The exact prior is a Gaussian with mean zero and the mean variance under the cavity's gamma
     distribution, so that precisions add up.
+
+    A weight that the rows say little about has a cavity that is wide and far from zero, and its old factor alone keeps it in
+    place. A wider prior would set it free, the prior would grow wider still to explain it, and that would set free the
+    next: predictions of samples with uneven noise were off by many times the target's range. Such a weight keeps its
+    factor.
     """
     for i in range(len(posterior.mean)):
         precision = float(1 / posterior.variance[i] - factors.precision[i])
         a, b = posterior.prior[0] - float(factors.a[i]), posterior.prior[1] - float(factors.b[i])
         if not (precision > 1 / LARGEST_CAVITY and a > 1 and b > 0):
             continue
+        mean, deviation = float(posterior.mean[i]), math.sqrt(posterior.variance[i])
         shift = float(posterior.mean[i] / posterior.variance[i])
-        factors.precision[i] = (a - 1) / b
-        posterior.variance[i] = 1 / (precision + factors.precision[i])
-        posterior.mean[i] = shift * posterior.variance[i]
+        factor = (a - 1) / b
+        variance = 1 / (precision + factor)
+        if not abs(shift * variance - mean) <= LARGEST_MOVE * deviation:
+            continue
+        factors.precision[i], posterior.variance[i], posterior.mean[i] = factor, variance, shift * variance
         refined = updated_gamma((a, b), 1 / precision, shift / precision)
         if refined is not None:
             posterior.prior = refined
