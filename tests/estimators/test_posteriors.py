@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
 from extranets import PBPRegressor, VariationalRegressor
@@ -94,3 +97,58 @@ def test_learned_quantities_are_in_the_targets_units(straight):
     for regressor in (VariationalRegressor(max_iter=100), PBPRegressor(max_iter=10)):
         plain = regressor.set_params(random_state=0).fit(X, y).noise_variance_
         assert regressor.fit(X, 100 * y).noise_variance_ == pytest.approx(1e4 * plain, rel=1e-3)
+
+
+def uneven(n, data_seed):
+    """y = sin(2 x1) with noise of standard deviation 0.3 exp(x0)."""
+    rng = np.random.default_rng(data_seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, np.sin(2 * X[:, 1]) + 0.3 * np.exp(X[:, 0]) * rng.normal(size=n)
+
+
+def test_uneven_noise_does_not_set_the_weights_of_pbp_free():
+    """Nearly all weights are a few prior deviations large; one that escapes its prior ends at hundreds to thousands."""
+    X, y = uneven(200, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        for seed in range(12):
+            model = PBPRegressor(random_state=seed).fit(X, y)
+            assert model.score(X, y) > 0 and np.abs(model.posterior_.mean).max() < 300
+
+
+def fitted_with_warnings(model, X, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return [str(warning.message) for warning in caught if warning.category is ConvergenceWarning]
+
+
+def test_pbp_warns_where_it_predicts_worse_than_a_constant(straight):
+    """An outlier, at different places in the order of the rows."""
+    X, y = straight[0][:60], straight[1][:60].copy()
+    y[7] += 100
+    warned = []
+    for seed in range(10):
+        model = PBPRegressor(max_iter=3, random_state=seed)
+        messages = fitted_with_warnings(model, X, y)
+        warned.append(len(messages) == 1 and "are worse than their mean" in messages[0])
+        assert warned[-1] == (model.score(X, y) < 0)
+    assert 0 < sum(warned) < 10
+    (message,) = fitted_with_warnings(
+        PBPRegressor(random_state=warned.index(True), max_iter=3), X, np.column_stack([y, X])
+    )
+    assert "of output 0 are worse" in message
+
+
+def test_variational_inference_warns_of_a_network_that_it_has_pruned():
+    """Half of the variance of y is noise: 200 rows are too few for 50 units, and enough for ten."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, (200, 2))
+    y = np.sin(2 * X[:, 1]) + 0.7 * rng.normal(size=200)
+    model = VariationalRegressor(random_state=0)
+    (message,) = fitted_with_warnings(model, X, y)
+    assert "has pruned the network" in message and model.score(X, y) < 0.15
+    assert not fitted_with_warnings(model.set_params(hidden_layer_sizes=(10,)), X, y) and model.score(X, y) > 0.3
+    (message,) = fitted_with_warnings(model, X, np.column_stack([X[:, 0], rng.normal(size=200)]))
+    assert "of output 1 hardly vary" in message
+    assert not fitted_with_warnings(model, X, np.ones(200))  # a constant is explained

@@ -142,3 +142,9 @@ def errors_on(moments: Moments, sample: Sample, rows: npt.NDArray[np.intp]) -> H
         if learned is not None:
             noise[block] = learned
     return HeldOut(residual, spread, noise, sample.weight[rows], moments.n_members)
+
+
+def training_r2(moments: Moments, sample: Sample) -> Array:
+    """Share of the outputs' variance that predictions of their own training rows explain. Shape: ``(n_outputs,)``."""
+    errors = errors_on(moments, sample, np.arange(len(sample.y)))
+    return 1 - np.average(errors.residual**2, axis=0, weights=errors.weight)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from extranets import engine
@@ -15,10 +16,11 @@ from extranets._random import draw_seed
 from extranets.engine import Moments, pbp
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Sample
+from extranets.estimators._held_out import Sample, training_r2
 from extranets.estimators._parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._stored import NOISE_TYPES
+from extranets.estimators._warnings import warn_user
 from extranets.model_file import require, storable
 from extranets.onnx_graph import Value, gaussian_moments
 from extranets.uncertainty.components import Array
@@ -71,6 +73,9 @@ class PBPRegressor(NetsRegressor):
     Every pass takes the rows for new ones, as the method's authors do. For a linear network the weights' variance is therefore
     that of exact inference divided by ``max_iter``: epistemic variances say where the network is less certain, not by how much.
 
+    The last rows of the last pass count most: one that lies far from the others may spoil all predictions. ``fit`` warns where
+    the training rows are predicted worse than by their mean.
+
     References
     ----------
     Hernandez-Lobato, J. M. and Adams, R. P. (2015). Probabilistic backpropagation for scalable learning of Bayesian neural
@@ -113,6 +118,7 @@ class PBPRegressor(NetsRegressor):
                 n_threads=thread_count(self.n_jobs),
                 progress=progress,
             )
+        self._check_fit(posterior, sample)
         return {
             "posterior_": posterior,
             "n_iter_": self.max_iter,
@@ -121,6 +127,17 @@ class PBPRegressor(NetsRegressor):
             "_factors": None,
             "_learns_noise": False,
         }
+
+    def _check_fit(self, posterior: pbp.Posterior, sample: Sample) -> None:
+        r2 = training_r2(PosteriorMoments(posterior, thread_count(self.n_jobs)), sample)
+        if (r2 < 0).any():
+            where = f" of output {r2.argmin()}" if len(r2) > 1 else ""
+            warn_user(
+                f"Predictions of the training rows{where} are worse than their mean (R^2 {r2.min():.2g}). Look for rows far "
+                "from the others, which spoil the fit if they are among the last to be learned; or set a larger max_iter or "
+                "another random_state.",
+                ConvergenceWarning,
+            )
 
     def _check_learned(self) -> None:
         super()._check_learned()

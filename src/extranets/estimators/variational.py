@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from extranets import engine
@@ -15,14 +16,17 @@ from extranets._random import draw_seed
 from extranets.engine import Moments, variational
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Sample
+from extranets.estimators._held_out import Sample, training_r2
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import ADAM_CONSTRAINTS, MOST_COUNT, AdamParameters, documented
 from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._stored import NOISE_TYPES
+from extranets.estimators._warnings import warn_user
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.onnx_graph import Value
+
+PRUNED_R2 = 0.1  # of the training rows, below which a network counts as pruned
 
 
 @storable("VariationalRegressor")
@@ -57,6 +61,12 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
     loss_curve_ : array of shape (1, max_iter)
         Mean training loss per epoch.
     {fit_info}
+
+    Notes
+    -----
+    With independent weights, units whose use does not pay for their complexity cost are pruned: their weights return to the
+    prior. Where rows are few or noisy that may be every unit, and then the prediction is a constant and all else noise: 50
+    units need some 400 rows where half of the variance is noise. ``fit`` warns of it; fewer units help.
 
     References
     ----------
@@ -108,6 +118,7 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
                 n_threads=thread_count(self.n_jobs),
                 progress=progress,
             )
+        self._check_fit(posterior, sample)
         return {
             "posterior_": posterior,
             "prior_variance_": float(posterior.prior_variance[0]),
@@ -118,6 +129,19 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
             "_factors": None,
             "_learns_noise": False,
         }
+
+    def _check_fit(self, posterior: variational.Posterior, sample: Sample) -> None:
+        # One network with the weights' means tells as much as the average of many, and costs little.
+        middle = Ensemble(posterior.members, posterior.mean)
+        r2 = training_r2(engine.moments(middle, n_threads=thread_count(self.n_jobs)), sample)
+        if (r2 < PRUNED_R2).any():
+            where = f" of output {r2.argmin()}" if len(r2) > 1 else ""
+            warn_user(
+                f"Predictions{where} hardly vary (training R^2 {r2.min():.2g}): variational inference has pruned the network, as "
+                "it does where rows are few or noisy. If X does explain y, use fewer units, for example "
+                "hidden_layer_sizes=(10,), or another method, such as MCDropoutRegressor.",
+                ConvergenceWarning,
+            )
 
     def _construction(self) -> dict[str, Any]:
         return {**super()._construction(), "n_passes": self.n_passes}
