@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import json
+import warnings
 
 import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
 
-from extranets.tables import Notes, Schema, TableError, open_table
+from extranets.tables import Notes, Schema, TableError, TableWarning, open_table
 
 
 def learned(values, **options):
@@ -155,6 +156,40 @@ def test_columns_that_are_dropped(tmp_path):
     assert "counts the rows" in Schema.learn(frame).dropped["unnamed_1"]
     assert "unnamed_1" in Schema.learn(csv_frame(tmp_path, ",a\n0,1\n4,5\n2,3\n")).names
     assert "no column can be used ('a': it holds no values)" in refusal(Schema.learn, pandas.DataFrame({"a": [None]}))
+
+
+@pytest.mark.parametrize("n", [20, 400])  # as categories, and as what looks like free text
+def test_numbers_with_words_for_gaps_are_named(n):
+    numbers = [f"{number / 7:.4f}" for number in range(n)]
+    for words, advice in ((["unknown"], "--na unknown"), (["not known", "?!"], "--na 'not known' --na '?!'")):
+        values = numbers + words * (n // 10)
+        share = 100 * n / len(values)
+        if n == 20:
+            with pytest.warns(TableWarning, match="column 'x': it is taken for categories") as caught:
+                assert learned(values).kind == "category"
+            told = str(caught[0].message)
+        else:
+            told = learned(values)
+            assert "different values" in told
+        assert f"{share:.0f} % of its values are numbers" in told and advice in told
+        assert learned(values, na_values=words).kind == "number"
+
+
+@pytest.mark.parametrize("example", ["2'293", "2\u2019293.5", "2 293", "2\xa0293,25", "\u22124"])
+def test_numbers_in_other_dress_are_named(example):
+    with pytest.warns(TableWarning, match="looks like a number") as caught:
+        assert learned([example, "17", "3"]).kind == "category"
+    assert repr(example) in str(caught[0].message)
+
+
+def test_categories_with_some_numbers_are_no_news():
+    """Words in most rows, numbers with a letter, and a kind that was given."""
+    numbers = [str(number) for number in range(20)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in (numbers + ["S", "M", "L"] * 7, [*numbers, "12a", "13b"], ["12 a", "1 2", "3"], ["123 45", "7"]):
+            assert learned(values).kind == "category"
+        assert learned([*numbers, *["unknown"] * 3], kinds={"x": "category"}).kind == "category"
 
 
 def test_columns_that_cannot_be_used():

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from extranets.estimators._warnings import warn_user
 from extranets.tables.columns import (
     KINDS,
     MOST_TEXT,
@@ -20,14 +21,15 @@ from extranets.tables.columns import (
     NumberColumn,
 )
 from extranets.tables.dates import ISO, ambiguous, date_formats, is_date_format, parse_dates, short_year_format
-from extranets.tables.errors import TableError, listed, near, shown
+from extranets.tables.errors import TableError, TableWarning, listed, near, shown
 from extranets.tables.headers import is_unnamed
-from extranets.tables.numbers import likely_styles, settled, signed_example
+from extranets.tables.numbers import grouped_example, likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
 from extranets.tables.values import STYLES, TEXT, as_text, parse_booleans, parse_numbers
 
 NEARLY_ALL = 0.95  # of the values are numbers: then the others are mistakes
 ID_SHARE, ID_COUNT = 0.5, 100  # a text with more distinct values than both names rows
+MOST_WORDS, FEWEST_NUMBERS = 5, 10  # so few words among so many numbers may stand for gaps
 MOST_RARE = 1000  # rare categories that are remembered, to tell them from new ones
 IGNORE = "ignore"
 NUMBER_KINDS = [f"number:{style}" for style in STYLES]
@@ -102,8 +104,34 @@ def _guess(rows: Rows, name: str, values: pa.Array) -> str:
     if format is not None:
         return f"date:{format}"
     _refuse_signs(rows, name, values)
-    _drop_identifiers(name, values)
+    doubt = _doubt(values)
+    _drop_identifiers(name, values, doubt)
+    if doubt:
+        keep = _asking(name, "category")
+        warn_user(
+            f"{rows.source.file}, column {name!r}: it is taken for categories, but {doubt}. If it holds categories: {keep}.",
+            TableWarning,
+        )
     return "category"
+
+
+def _doubt(text: pa.Array) -> str:
+    """Why a column may yet be one of numbers; empty if nothing says so."""
+    example = grouped_example(text)
+    if example is not None:
+        return f"{shown(example)} looks like a number; numbers are read without such signs between their digits or before them"
+    bad = parse_numbers(text, likely_styles(text)[0])[1]
+    numbers = len(text) - text.null_count - int(bad.sum())
+    words = text.filter(pa.array(bad)).unique().to_pylist()
+    few = len(words) <= MOST_WORDS and not any(character.isdigit() for word in words for character in word)
+    if numbers < max(FEWEST_NUMBERS, bad.sum()) or not few:
+        return ""
+    share, options = numbers / (numbers + bad.sum()), " ".join(f"--na {shlex.quote(word)}" for word in words)
+    stands = "that stands" if len(words) == 1 else "those stand"
+    return (
+        f"{100 * share:.0f} % of its values are numbers, and the others {listed(words)}. If {stands} for missing values: "
+        f"na_values={words!r} ({options})"
+    )
 
 
 def _are_numbers(rows: Rows, name: str, text: pa.Array) -> bool:
@@ -170,7 +198,7 @@ def _refuse_signs(rows: Rows, name: str, text: pa.Array) -> None:
         )
 
 
-def _drop_identifiers(name: str, text: pa.Array) -> None:
+def _drop_identifiers(name: str, text: pa.Array, doubt: str) -> None:
     distinct = pc.count_distinct(text).as_py()
     if distinct > ID_COUNT and distinct > ID_SHARE * len(text):
         format = short_year_format(text)
@@ -179,6 +207,7 @@ def _drop_identifiers(name: str, text: pa.Array) -> None:
         )
         raise Dropped(
             f"it looks like {looks}: {distinct:,} different values in {len(text):,} rows; {_asking(name, kind)} keeps it"
+            + (f"; but {doubt}" if doubt else "")
         )
 
 

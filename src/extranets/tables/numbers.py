@@ -12,6 +12,8 @@ from extranets.tables.values import COMMA, POINT, POINT_GROUPED, fitting_styles,
 
 SAMPLE = 200  # values of a column that are looked at
 SIGNED = r"^[+-]?[$€£¥]\s*[\d.,]|[\d.,]\s*[$€£¥%]$"
+# Thousands with spaces or apostrophes, and the longer minus of typesetters.
+GROUPED = r"^[+\-\x{2212}]?\d{1,3}([ '\x{2019}\x{a0}\x{202f}]\d{3})+([.,]\d+)?$|^\x{2212}[\d.,]+$"
 SIGNS = r"^([+-]?)[$€£¥]\s*|\s*[$€£¥%]$"
 
 
@@ -54,3 +56,13 @@ def signed_example(values: pa.Array) -> str | None:
     bare = pc.replace_substring_regex(sample, SIGNS, r"\1")
     bad = parse_numbers(bare, fitting_styles(bare)[0])[1]
     return str(signed[0].as_py()) if len(signed) and not bad.any() else None
+
+
+def grouped_example(text: pa.Array) -> str | None:
+    """A value such as 1'234 or one with a typesetter's minus, if all values but such are numbers."""
+    sample = text.drop_null().slice(0, SAMPLE)
+    dressed = pc.match_substring_regex(sample, GROUPED)
+    rest = sample.filter(pc.invert(dressed))
+    if not pc.any(dressed).as_py() or parse_numbers(rest, fitting_styles(rest)[0])[1].any():
+        return None
+    return str(sample.filter(dressed)[0].as_py())
