@@ -34,7 +34,9 @@ class Source:
         return cls(frame.attrs.get("file", cls.file), frame.attrs.get("semicolons", cls.semicolons))
 
     def error(self, message: str, *, row: Any = None, column: Any = None) -> TableError:
-        """``sales.csv, row 3, column 'price': message``. Rows of files are counted from 1, after the header."""
+        """``sales.csv, row 3, column 'price': message``. Rows of files are counted from 1, after the header, but as
+        Excel does in its sheets.
+        """
         place = self.file
         if row is not None:
             place += f", row {row}"

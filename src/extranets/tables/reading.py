@@ -60,16 +60,20 @@ class TableReader:
     columns: list[str]
     _frames: Frames
     _files: ExitStack
+    _numbered: bool = False  # the frames know the numbers of their rows
 
     @property
     def name(self) -> str:
         return self.source.file
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> Iterator[pandas.DataFrame]:
-        """Data frames of ``n_rows`` rows, the last one shorter. Their index counts the rows of the file from 1."""
+        """Data frames of ``n_rows`` rows, the last one shorter. Their index counts the rows below the header from 1; the rows of
+        an Excel sheet have the numbers that Excel shows.
+        """
         begin = 1
         for frame in self._frames(n_rows):
-            frame.index = pandas.RangeIndex(begin, begin + len(frame))
+            if not self._numbered:
+                frame.index = pandas.RangeIndex(begin, begin + len(frame))
             frame.attrs.update(file=self.source.file, semicolons=self.source.semicolons)
             begin += len(frame)
             yield frame
@@ -146,7 +150,7 @@ def open_table(
         else:
             table = _open_columnar(kind, content, path, source, files)
             names, frames = table.names, _frames_of(table, na_values)
-        return TableReader(source, names, frames, files.pop_all())
+        return TableReader(source, names, frames, files.pop_all(), _numbered=kind == "excel")
 
 
 def _kind(path: str | os.PathLike[str], head: bytes, source: Source) -> str:
