@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 import pytest
 
@@ -67,3 +68,27 @@ def test_places_that_cannot_be_written_to_are_named(tmp_path):
         _atomic.write(tmp_path / "nowhere" / "model.xnet", [b""])
     with pytest.raises(IsADirectoryError, match="is a folder"):
         _atomic.write(tmp_path, [b""])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="makes a pipe")
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_a_pipe_is_not_replaced(tmp_path, through_a_link):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    with pytest.raises(OSError, match="pipe is a pipe, a device or the like, not a file"):
+        _atomic.write(tmp_path / ("link" if through_a_link else "pipe"), [b""])
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="whole paths are limited there")
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    path = tmp_path / ("m" * 255)
+    _atomic.write(path, [b"x"])
+    assert path.read_bytes() == b"x" and os.listdir(tmp_path) == [path.name]
+
+
+def test_a_path_may_be_text_bytes_or_a_path(tmp_path):
+    path = tmp_path / "m\u00f6del.xnet"
+    for given in (str(path), os.fsencode(path), path):
+        _atomic.write(given, [type(given).__name__.encode()])
+        assert path.read_bytes() == type(given).__name__.encode()

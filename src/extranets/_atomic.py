@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 
-def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
+def write(path: str | bytes | os.PathLike[str], parts: Iterable[Any]) -> None:
     """Write the buffers ``parts`` one after the other, so that readers see the old file or the new one, even after a power cut.
 
     A link is followed; a file that is replaced passes its permissions on.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(os.fsdecode(path)))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to; make it first.")
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; give the name of a file.")
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    refuse_special(target)
+    temporary = beside(target)
     try:
         with open(temporary, "xb") as file:
             for part in parts:
@@ -32,3 +33,14 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refuse_special(target: Path) -> None:
+    """A pipe or a device would be replaced by a file of its name."""
+    if target.exists() and not target.is_file():
+        raise OSError(f"{target} is a pipe, a device or the like, not a file; give the name of a file.")
+
+
+def beside(target: Path) -> Path:
+    """A new name in the same folder. It does not hold the old one, which may be as long as the file system allows."""
+    return target.with_name(f".{uuid.uuid4().hex}.tmp")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -69,6 +71,22 @@ def test_a_type_that_changes_is_refused(tmp_path):
 def test_places_that_cannot_be_written(tmp_path, name):
     with pytest.raises(TableError):
         open_writer(tmp_path / name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="makes a pipe")
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "table.csv")
+    with pytest.raises(OSError, match="is a pipe, a device or the like"):
+        open_writer(tmp_path / "table.csv")
+    assert stat.S_ISFIFO((tmp_path / "table.csv").stat().st_mode)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="whole paths are limited there")
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    path = tmp_path / ("t" * 251 + ".csv")
+    with open_writer(path) as writer:
+        writer.write(pandas.DataFrame({"a": [1]}))
+    assert path.read_text() == "a\n1\n"
 
 
 def test_unknown_format(tmp_path):

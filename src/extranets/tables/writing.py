@@ -8,7 +8,6 @@ import json
 import math
 import os
 import sys
-import uuid
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from extranets import _atomic
 from extranets.tables.errors import TableError
 from extranets.tables.values import TEXT, as_arrow
 
@@ -120,7 +120,8 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
         raise TableError(f"{target.name}: a table is written to a file that ends in {', '.join(FORMATS)}.")
     if not target.parent.is_dir() or target.is_dir():
         raise TableError(f"{target}: it is a folder, or its folder is not there.")
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    _atomic.refuse_special(target)
+    temporary = _atomic.beside(target)
     file = pa.output_stream(os.fspath(temporary), compression=packing)
     return TableWriter(_layout(format, file), target, temporary)
 
