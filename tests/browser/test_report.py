@@ -243,6 +243,27 @@ def test_a_run_is_shown(open_page, tmp_path):
     assert page.get_by_role("table").count() >= 1
 
 
+def test_long_names_do_not_run_out_of_the_page(open_page, tmp_path):
+    name = "n" * 200
+    p = made(400, target=name, features={name: made(400).features["group"]}, about={name: name})
+    write(summarise(p), tmp_path / "long.html")
+    for settings in ({}, PHONE):
+        page = open_page(tmp_path / "long.html", **settings)
+        assert overflow(page) <= 0
+        beyond = "all => all.filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth).length"
+        assert page.locator("svg text").evaluate_all(beyond) == 0
+        wide = "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+        assert page.locator("h1, .findings li, .card, figcaption, .about div").evaluate_all(wide) == 0
+
+
+def test_few_rows_are_marked_as_such(open_page, tmp_path):
+    write(summarise(made(15)), tmp_path / "few.html")
+    page = open_page(tmp_path / "few.html")
+    mark = "all => all.map(e => getComputedStyle(e, '::before').content.trim())"
+    assert set(page.locator(".findings li").evaluate_all(mark)) == {'"○ "'}
+    assert not page.locator(".card.good, .card.bad").count()
+
+
 # -- targets of any size -----------------------------------------------------------------------------------------------
 
 SIZES = {  # factor and shift of targets between about -15 and 15

@@ -21,7 +21,7 @@ from extranets.uncertainty import predictive
 from tests.report.examples import fitted, made
 
 ALL = [getattr(plots, name) for name in plots.__all__]
-DISPLAYS = [d for d in ALL if issubclass(d, plots.PredictionsDisplay) and d is not plots.PredictionsDisplay]
+DISPLAYS = [display for display in ALL if hasattr(display, "from_estimator")]
 
 
 def ax():
@@ -59,6 +59,20 @@ def test_every_kind_is_drawn_and_has_words_with_numbers(display):
 def test_an_unknown_kind_is_refused(display):
     with pytest.raises(ValueError, match="kind must be one of"):
         display.of(fitted()).plot(ax(), kind="no such kind")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_targets_that_are_no_numbers_are_refused(display, bad):
+    p = made(100, loss_curve=np.ones((6, 3)))
+    y = p.y.copy()
+    y[7] = bad
+    with pytest.raises(ValueError, match=f"^y must be finite; got {bad} in row 7"):
+        display.of(replace(p, y=y))
+
+
+def test_every_public_display_can_be_used():
+    assert len(DISPLAYS) == 9 and all(not getattr(display, "__abstractmethods__", None) for display in DISPLAYS)
 
 
 def test_estimators_of_arrays_and_frames(model):
@@ -163,6 +177,13 @@ def test_width_that_does_not_follow_the_error_is_found():
     shown = plots.CoverageByWidthDisplay.of(blind)
     assert not shown.as_hoped and shown.observed[0] < 0.8 < shown.observed[-1]
     assert "differs from the nominal one beyond chance" in shown.words()
+
+
+@pytest.mark.parametrize("display", [plots.CoverageByWidthDisplay, plots.RegionsDisplay])
+def test_small_groups_are_too_few_to_tell(display):
+    few, enough = display.of(made(60)), display.of(made(600))
+    assert few.as_hoped is None and "the rows are too few to tell" in few.words()
+    assert enough.as_hoped is True and "too few" not in enough.words()
 
 
 def test_limits_of_groups_hold_together():

@@ -6,10 +6,12 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -197,6 +199,14 @@ def test_tick_labels_stand_side_by_side(factor, shift):
     assert bool(base.get_text()) == bool(shift)
     if shift:
         assert base.get_window_extent().y0 > ax.xaxis.label.get_window_extent().y1
+
+
+def test_letters_that_matplotlib_lacks_are_left_to_the_browser():
+    features = {"都市": np.array(["東京", "大阪"] * 50)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = render(summarise(made(100, features=features, target="価格")))
+    assert "大阪" in "".join(re.findall(r"<text.*?</text>", page, flags=re.DOTALL))
 
 
 # -- colours -----------------------------------------------------------------------------------------------------------

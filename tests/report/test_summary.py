@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from extranets._json import as_json
 from extranets.evaluation import coverage_table, scores
-from extranets.report import summarise
+from extranets.report import render, summarise
 from tests.report.examples import fitted, made
 
 
@@ -55,9 +56,33 @@ def test_the_verdict_on_coverage(scale, words, tone):
     assert found.verdict.startswith(words) and found.tone == tone
 
 
-def test_few_rows_promise_nothing():
-    found = card(summarise(made(8)), "Coverage")
-    assert found.tone == "plain" and "rows are few" in found.verdict
+@pytest.mark.parametrize("n", [1, 3, 15])
+def test_few_rows_promise_nothing(n):
+    summary = summarise(made(n, members=None))
+    assert {card.tone for card in summary.cards} == {finding.tone for finding in summary.findings} == {"plain"}
+    assert "rows are few" in card(summary, "Coverage").verdict
+    for name in ("RMSE", "Mean width", "Interval score"):
+        assert f"{'One row is' if n == 1 else f'{n} rows are'} too few to tell" in card(summary, name).verdict
+    assert all("too few to tell" in finding.answer for finding in summary.findings)
+
+
+def test_few_rows_can_still_speak_against_a_model():
+    p = made(15, members=None)
+    summary = summarise(replace(p, y=p.y + 20))
+    assert card(summary, "Coverage").tone == "bad" and {finding.tone for finding in summary.findings} == {"bad"}
+
+
+def test_levels_are_not_kept_if_the_headline_is_not():
+    """Intervals that are right but for those of 90 %, which are halved."""
+    p = made(2000)
+    bounds = p.bounds.copy()
+    at = int(np.argmin(np.abs(p.levels - 0.9)))
+    bounds[:, :, at] = p.mean[:, None] + 0.5 * (bounds[:, :, at] - p.mean[:, None])
+    summary = summarise(replace(p, bounds=bounds))
+    found = next(finding for finding in summary.findings if finding.question == "Are the levels kept?")
+    assert card(summary, "Coverage").tone == found.tone == "bad"
+    kept = summary.figures["calibration"].kept
+    assert kept >= 0.9 * len(p.levels) and f"{kept} of 95 levels, but not at 90 %" in found.answer
 
 
 def test_the_verdict_on_errors_and_widths():
@@ -69,6 +94,22 @@ def test_the_verdict_on_errors_and_widths():
     assert card(blind, "Interval score").tone == "bad"
     wide = summarise(replace(p, bounds=p.bounds * 100))
     assert card(wide, "Mean width").tone == "bad" and "the inputs tell little" in card(wide, "Mean width").verdict
+
+
+def test_narrow_intervals_are_no_merit_if_they_do_not_hold_what_they_promise():
+    p = made(800)
+    shifted = summarise(replace(p, y=p.y + 5))
+    assert card(shifted, "Coverage").tone == "bad"
+    assert card(shifted, "Mean width").tone == "plain" and "too narrow" in card(shifted, "Mean width").verdict
+    assert "what the model takes for noise" in card(shifted, "Epistemic").verdict
+
+
+def test_intervals_nearly_as_wide_as_the_targets_are_no_merit():
+    y = np.random.default_rng(0).normal(size=1000)
+    lowest, highest = np.quantile(y, [0.05, 0.95])
+    bounds = np.broadcast_to(0.95 * np.array([lowest, highest])[:, None], (1000, 2, 1))
+    found = card(summarise(made(1000, y=y, mean=np.zeros(1000), bounds=bounds, levels=np.array([0.9]))), "Mean width")
+    assert found.tone == "plain" and found.verdict.startswith("95 % of the range") and "tell little" in found.verdict
 
 
 def test_the_epistemic_share_is_that_of_the_variances():
@@ -141,6 +182,22 @@ def test_what_cannot_be_reported_is_refused():
         summarise(made(levels=np.array([0.5])))
     with pytest.raises(ValueError, match="at least one row"):
         summarise(made(0))
+    with pytest.raises(ValueError, match=r"price reaches 1e\+303.*Divide that column"):
+        summarise(made(5, y=np.array([1.0, 1e303, 2.0, 3.0, 4.0]), target="price"))
+
+
+def test_one_row_and_one_network_are_spoken_of_in_the_singular():
+    one = summarise(made(1, members=None, loss_curve=np.ones((1, 1))))
+    text = as_json([*one.findings, *(figure.words() for figure in one.figures.values())]) + render(one)
+    assert not re.search(r"\b1 (rows|networks|epochs|levels|regions)\b", text) and "of 1 row " in text
+    assert "1 of 1 region covers less" in replace(one_bad_region(), n_searched=1).words()
+
+
+def one_bad_region():
+    p = made(1000)
+    bad = p.features["group"] == "b"
+    shown = summarise(replace(p, y=np.where(bad, p.y + 5, p.y))).figures["regions"]
+    return replace(shown, n_beyond_chance=1)
 
 
 def test_another_level_for_the_headline():

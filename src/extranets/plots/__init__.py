@@ -14,7 +14,7 @@ again, into any ``ax``; ``words`` says what is seen. Drawing needs ``pip install
 (True, 100)
 """
 
-from extranets.plots._display import Display, NothingToShow, PredictionsDisplay
+from extranets.plots._display import Display, NothingToShow
 from extranets.plots.calibration import CalibrationDisplay, CoverageByWidthDisplay
 from extranets.plots.correlation import CorrelationDisplay
 from extranets.plots.features import WidthByFeatureDisplay
@@ -34,7 +34,6 @@ __all__ = [
     "MembersDisplay",
     "NothingToShow",
     "PredictionIntervalDisplay",
-    "PredictionsDisplay",
     "RegionsDisplay",
     "ResidualsDisplay",
     "StudyDisplay",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from extranets.evaluation import LEVELS, Predictions, predict_with_targets
+from extranets.evaluation import LEVELS, VAGUE, Predictions, binomial_limits, predict_with_targets
+from extranets.metrics._checks import target_table
 from extranets.plots.extra import require
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on
 
 COVERAGE = 0.9
+LARGEST = 1e150  # the sum of squares of many still is a number
 
 
 class NothingToShow(ValueError):
@@ -48,7 +50,7 @@ class Display(ABC):
 
     @property
     def as_hoped(self) -> bool | None:
-        """Whether what is seen is what one wishes to see; None for a figure that judges nothing."""
+        """Whether what is seen is what one wishes to see; None where nothing is judged, or the rows are too few to tell."""
         return None
 
     def height(self, kind: str = "") -> float:
@@ -93,7 +95,6 @@ class PredictionsDisplay(Display):
     needs_members: ClassVar[bool] = False
 
     @classmethod
-    @abstractmethod
     def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
         """Compute the numbers, and draw nothing.
 
@@ -102,6 +103,13 @@ class PredictionsDisplay(Display):
         NothingToShow
             If the predictions lack what is shown.
         """
+        check_targets(predictions)
+        return cls._of(predictions, coverage)
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
+        """The numbers, of predictions that were checked."""
 
     @classmethod
     def from_predictions(
@@ -145,6 +153,23 @@ class PredictionsDisplay(Display):
             estimator, X, y, levels=levels, members=cls.needs_members, features=named_columns(X)
         )
         return cls.from_predictions(predictions, coverage, ax=ax, kind=kind)
+
+
+def check_targets(predictions: Predictions) -> None:
+    """Refuse targets that nothing can be compared with."""
+    y = target_table(predictions.y, "y")
+    largest = float(np.abs(y).max())
+    if largest > LARGEST:
+        raise ValueError(
+            f"{predictions.target} reaches {largest:.3g}, whose square is no number; errors are squared, so values must stay "
+            f"under {LARGEST:g}. Divide that column by a constant, in training and here, or correct the value."
+        )
+
+
+def too_few(n: int, coverage: float) -> bool:
+    """Whether so many rows say nothing about their coverage, even if it is the nominal one."""
+    low, high = binomial_limits(round(coverage * n), n)
+    return high - low > VAGUE
 
 
 def named_columns(X: Any) -> Any:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from extranets import metrics
-from extranets.evaluation import SMALLEST_STD, Array, Predictions, binomial_limits, coverage_table
+from extranets.evaluation import SMALLEST_STD, VAGUE, Array, Predictions, binomial_limits, coverage_table
 from extranets.plots._columns import binned
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, legend, percent, short
+from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +32,8 @@ class CalibrationDisplay(PredictionsDisplay):
     ----------
     nominal, observed, low, high : array of shape (n_levels,)
     quantile_levels, quantile_observed : array of shape (99,)
+    coverage : float
+        The level that matters most: all is well only if it is kept.
     """
 
     all_levels: ClassVar[bool] = True
@@ -41,15 +44,16 @@ class CalibrationDisplay(PredictionsDisplay):
     high: Array
     quantile_levels: Array
     quantile_observed: Array
+    coverage: float
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         rows = coverage_table(p)
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
         std = np.maximum(p.std, SMALLEST_STD)
         quantiles = metrics.calibration_curve(p.y, p.mean, std, kind="quantile", dof=p.dof)
-        return cls(nominal, observed, low, high, *quantiles)
+        return cls(nominal, observed, low, high, *quantiles, coverage)
 
     @property
     def error(self) -> float:
@@ -59,11 +63,26 @@ class CalibrationDisplay(PredictionsDisplay):
     @property
     def kept(self) -> int:
         """Levels that lie within the limits of their observed coverage."""
-        return int(((self.low <= self.nominal) & (self.nominal <= self.high)).sum())
+        return int(self._within.sum())
 
     @property
-    def as_hoped(self) -> bool:
-        return self.kept >= KEPT * len(self.nominal)
+    def coverage_kept(self) -> bool:
+        """Whether ``coverage`` is among them."""
+        return bool(self._within[np.isclose(self.nominal, self.coverage)].all())
+
+    @property
+    def as_hoped(self) -> bool | None:
+        if self.kept < KEPT * len(self.nominal) or not self.coverage_kept:
+            return False
+        return None if self._farthest_limits > VAGUE else True
+
+    @property
+    def _within(self) -> npt.NDArray[np.bool_]:
+        return (self.low <= self.nominal) & (self.nominal <= self.high)
+
+    @property
+    def _farthest_limits(self) -> float:
+        return float((self.high - self.low).max())
 
     def title(self, kind: str = "") -> str:
         return "Calibration"
@@ -71,11 +90,20 @@ class CalibrationDisplay(PredictionsDisplay):
     def words(self, kind: str = "") -> str:
         worst = int(np.argmax(np.abs(self.observed - self.nominal)))
         return (
-            f"Observed coverage differs from the nominal one by {100 * self.error:.1f} points on average, most at "
-            f"{percent(self.nominal[worst])}, where it is {percent(self.observed[worst])}. The nominal coverage lies within "
-            f"the 95 % limits at {self.kept} of {len(self.nominal)} levels. Quantiles of the predictive distribution "
-            f"differ by {100 * np.abs(self.quantile_observed - self.quantile_levels).mean():.1f} points on average."
+            f"{self._verdict} Observed coverage differs from the nominal one by {100 * self.error:.1f} points on average, most "
+            f"at {percent(self.nominal[worst])}, where it is {percent(self.observed[worst])}. Quantiles of the predictive "
+            f"distribution differ by {100 * np.abs(self.quantile_observed - self.quantile_levels).mean():.1f} points on average."
         )
+
+    @property
+    def _verdict(self) -> str:
+        if self.as_hoped is None:
+            return (
+                f"The rows are too few to tell: 95 % limits lie up to {100 * self._farthest_limits:.0f} points apart."
+            )
+        headline = "" if self.coverage_kept else f", but not at {percent(self.coverage)}"
+        levels = counted(len(self.nominal), "level")
+        return f"The nominal coverage lies within the 95 % limits at {self.kept} of {levels}{headline}."
 
     def height(self, kind: str = "") -> float:
         return 3.6
@@ -117,7 +145,7 @@ class CoverageByWidthDisplay(PredictionsDisplay):
     coverage: float
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         lower, upper = p.at(coverage)
         width = upper - lower
@@ -139,18 +167,20 @@ class CoverageByWidthDisplay(PredictionsDisplay):
         return np.flatnonzero((self.high < self.coverage) | (self.low > self.coverage)).tolist()
 
     @property
-    def as_hoped(self) -> bool:
-        return not self.broken
+    def as_hoped(self) -> bool | None:
+        if self.broken:
+            return False
+        return None if too_few(int(self.n.min()), self.coverage) else True
 
     def title(self, kind: str = "") -> str:
         return "Does the width follow the error?"
 
     def words(self, kind: str = "") -> str:
-        verdict = (
-            "In no group does coverage differ from the nominal one beyond chance."
-            if not self.broken
-            else f"In {len(self.broken)} of {len(self.n)} groups coverage differs from the nominal one beyond chance."
-        )
+        verdict = {
+            True: "In no group does coverage differ from the nominal one beyond chance.",
+            False: f"In {len(self.broken)} of {len(self.n)} groups coverage differs from the nominal one beyond chance.",
+            None: "In no group does coverage differ from the nominal one beyond chance, but the rows are too few to tell.",
+        }[self.as_hoped]
         return (
             f"From the narrowest to the widest of {len(self.n)} groups of rows, the mean width goes from {short(self.width[0])} "
             f"to {short(self.width[-1])}, the typical error from {short(self.error[0])} to {short(self.error[-1])}, and the "

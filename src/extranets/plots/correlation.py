@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
+from extranets.plots._display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, MISS
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty.decomposition import member_correlation
@@ -51,7 +51,7 @@ class CorrelationDisplay(PredictionsDisplay):
     most: float
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         if p.members is None or len(p.members) < 2 or len(p) < 2:
             raise NothingToShow("There are no predictions of two or more networks for two or more rows to compare.")

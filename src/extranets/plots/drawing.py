@@ -123,6 +123,17 @@ def _plain_exponent(text: str) -> str:
     return re.sub(r"e([+-])0*", lambda sign: f"e{sign[1].strip('+')}", text)
 
 
+def counted(n: int, noun: str) -> str:
+    """Things with their number.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 LONGEST_NAME = 24  # of a target beside an axis
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions
 from extranets.plots._columns import Bins, Kind, binned_columns
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
+from extranets.plots._display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, GRID, cut, legend, percent, short
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class WidthByFeatureDisplay(PredictionsDisplay):
     coverage: float
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         lower, upper = predictions.at(coverage)
         covered = (lower <= predictions.y) & (predictions.y <= upper)
         columns = [bins for bins in binned_columns(predictions.features, MOST_BINS) if len(bins.labels) > 1]

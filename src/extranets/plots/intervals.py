@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions, binomial_limits
-from extranets.plots._display import COVERAGE, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, cut, legend, percent, share_range
+from extranets.plots._display import PredictionsDisplay
+from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, counted, cut, legend, percent, share_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ class PredictionIntervalDisplay(PredictionsDisplay):
     target: str = "y"
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         lower, upper = p.at(coverage)
         observed = float(((lower <= p.y) & (p.y <= upper)).mean())
@@ -59,7 +59,7 @@ class PredictionIntervalDisplay(PredictionsDisplay):
         low, high = binomial_limits(round(self.observed * self.n), self.n)
         shown = f"; {len(self.y)} of them are drawn" if len(self.y) < self.n else ""
         return (
-            f"The {percent(self.coverage)} intervals hold {percent(self.observed)} of {self.n:,} rows "
+            f"The {percent(self.coverage)} intervals hold {percent(self.observed)} of {counted(self.n, 'row')} "
             f"(95 % limits {share_range(low, high)}){shown}."
         )
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
-from extranets.plots.drawing import ACCENT, GRID, MISS, legend, short
+from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.drawing import ACCENT, GRID, MISS, counted, legend, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ class LearningCurveDisplay(PredictionsDisplay):
     stopped: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         curve = predictions.loss_curve
         known = np.empty((0, 0)) if curve is None else np.isfinite(np.atleast_2d(curve))
         if curve is None or not known.any():
@@ -57,10 +57,12 @@ class LearningCurveDisplay(PredictionsDisplay):
         return "Learning curves"
 
     def words(self, kind: str = "") -> str:
-        stopped = f" {_networks(len(self.stopped))} stopped earlier than the last." if len(self.stopped) else ""
+        stopped = (
+            f" {counted(len(self.stopped), 'network')} stopped earlier than the last." if len(self.stopped) else ""
+        )
         return (
-            f"The training loss of {_networks(int(self.running[0]))} goes from {short(self.median[0])} to "
-            f"{short(self.median[-1])} (medians) in {self.epoch[-1]} epochs.{stopped}"
+            f"The training loss of {counted(int(self.running[0]), 'network')} goes from {short(self.median[0])} to "
+            f"{short(self.median[-1])} (medians) in {counted(int(self.epoch[-1]), 'epoch')}.{stopped}"
         )
 
     def _draw(self, ax: Axes, kind: str) -> None:
@@ -76,7 +78,3 @@ class LearningCurveDisplay(PredictionsDisplay):
         ax.set(xlabel="epoch", ylabel="training loss")
         ax.grid(color=GRID, linewidth=0.8)
         legend(ax, loc="upper right")
-
-
-def _networks(n: int) -> str:
-    return f"{n} network" if n == 1 else f"{n} networks"

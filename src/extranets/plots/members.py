@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets import metrics
 from extranets.evaluation import Array, Predictions
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
+from extranets.plots._display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, percent, short
 from extranets.uncertainty import predictive
 
@@ -47,7 +47,7 @@ class MembersDisplay(PredictionsDisplay):
     coverage: float
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         if p.members is None or len(p.members) < 2:
             raise NothingToShow("There are no predictions of two or more networks to compare.")

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from extranets.evaluation import Array, Predictions, binomial_limits
 from extranets.plots._columns import Bins, binned_columns
-from extranets.plots._display import COVERAGE, NothingToShow, PredictionsDisplay
-from extranets.plots.drawing import DIAGONAL, Dots, cut, dots, percent
+from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.drawing import DIAGONAL, Dots, counted, cut, dots, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,15 +74,18 @@ class RegionsDisplay(PredictionsDisplay):
         Those of them that cover too little, beyond chance.
     coverage : float
         Nominal.
+    most_rows : int
+        Rows of the largest region that was looked at.
     """
 
     regions: list[Region]
     n_searched: int
     n_beyond_chance: int
     coverage: float
+    most_rows: int
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         lower, upper = p.at(coverage)
         missed = ((p.y < lower) | (p.y > upper)).astype(np.float64)
@@ -90,11 +93,14 @@ class RegionsDisplay(PredictionsDisplay):
         found = _Search.of([bins for bins in columns if len(bins.labels) > 1], missed, coverage)
         if not len(found.n):
             raise NothingToShow(f"No part of the table has {FEWEST_ROWS} rows, so coverage cannot be told by region.")
-        return cls(found.listed(), len(found.n), int((found.adjusted < SIGNIFICANT).sum()), coverage)
+        n_beyond_chance = int((found.adjusted < SIGNIFICANT).sum())
+        return cls(found.listed(), len(found.n), n_beyond_chance, coverage, int(found.n.max()))
 
     @property
-    def as_hoped(self) -> bool:
-        return self.n_beyond_chance == 0
+    def as_hoped(self) -> bool | None:
+        if self.n_beyond_chance:
+            return False
+        return None if too_few(self.most_rows, self.coverage) else True
 
     def title(self, kind: str = "") -> str:
         return "Worst-covered regions"
@@ -102,14 +108,17 @@ class RegionsDisplay(PredictionsDisplay):
     def words(self, kind: str = "") -> str:
         worst = self.regions[0]
         seen = f"{percent(worst.coverage)} of {worst.n:,} rows are covered where {worst.where}"
+        searched = counted(self.n_searched, "region")
         if self.n_beyond_chance:
+            cover = "covers" if self.n_beyond_chance == 1 else "cover"
             return (
-                f"{self.n_beyond_chance} of {self.n_searched:,} regions cover less than {percent(self.coverage)} beyond chance. "
+                f"{self.n_beyond_chance} of {searched} {cover} less than {percent(self.coverage)} beyond chance. "
                 f"The most striking: {seen}."
             )
+        few = "" if self.as_hoped else ", but the rows are too few to tell"
         return (
-            f"None of {self.n_searched:,} regions covers less than {percent(self.coverage)} beyond what chance makes of so many "
-            f"comparisons. The most striking: {seen}."
+            f"None of {searched} covers less than {percent(self.coverage)} beyond what chance makes of so many "
+            f"comparisons{few}. The most striking: {seen}."
         )
 
     def height(self, kind: str = "") -> float:
@@ -121,7 +130,9 @@ class RegionsDisplay(PredictionsDisplay):
         dots(ax, labels, [Dots("coverage", coverage, low, high)], [region.beyond_chance for region in self.regions])
         ax.axvline(self.coverage, **DIAGONAL)
         ax.set_xlim(right=1.01)
-        ax.set_xlabel(f"observed coverage (dashed: nominal {percent(self.coverage)})")
+        ax.set_xlabel(
+            f"observed coverage (dashed: nominal {percent(self.coverage)})", loc="right"
+        )  # names leave little room
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extranets.evaluation import Array, Predictions
-from extranets.plots._display import COVERAGE, PredictionsDisplay
+from extranets.evaluation import VAGUE, Array, Predictions
+from extranets.plots._display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty import predictive
@@ -31,7 +32,10 @@ class ResidualsDisplay(PredictionsDisplay):
     ----------
     mean, residual : array of shape (n_shown,)
     bias, bias_se, bias_margin : float
-        Mean residual of all rows, its standard error, and how far chance alone takes it (95 %, Student's t). NaN for one row.
+        Mean residual of all rows, its standard error, and how far chance alone takes it (95 %, Student's t). The last two are
+        NaN for one row.
+    spread : float
+        Standard deviation of the residuals; NaN for one row.
     edges, density : array of shape (n_bars + 1,) and (n_bars,)
         Histogram of standardised residuals. Empty if all standard deviations are zero.
     expected, quantiles : array of shape (n_points,)
@@ -50,6 +54,7 @@ class ResidualsDisplay(PredictionsDisplay):
     bias: float
     bias_se: float
     bias_margin: float
+    spread: float
     edges: Array
     density: Array
     expected: Array
@@ -61,7 +66,7 @@ class ResidualsDisplay(PredictionsDisplay):
     target: str = "y"
 
     @classmethod
-    def of(cls, predictions: Predictions, coverage: float = COVERAGE) -> Self:
+    def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         residual, rows = p.y - p.mean, shown_rows(p.mean, MOST_POINTS)
         sure = p.std == 0  # an error there has no size in standard deviations
@@ -77,8 +82,10 @@ class ResidualsDisplay(PredictionsDisplay):
         return ("prediction", "histogram", "quantiles") if len(self.expected) else ("prediction",)
 
     @property
-    def as_hoped(self) -> bool:
-        return not abs(self.bias) > self.bias_margin
+    def as_hoped(self) -> bool | None:
+        if abs(self.bias) > self.bias_margin:
+            return False
+        return True if self.bias_margin <= VAGUE * self.spread else None
 
     def title(self, kind: str = "") -> str:
         names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the predicted ones"}
@@ -99,9 +106,14 @@ class ResidualsDisplay(PredictionsDisplay):
                 f"The outermost standardised residuals are {tails[0]}; the quantiles of the predictive distribution "
                 f"({self.distribution}) that belong to them are {tails[1]}."
             )
-        error = f" ± {short(self.bias_se)}" if np.isfinite(self.bias_se) else ""
-        verdict = "which is no bias beyond chance" if self.as_hoped else "which is a bias beyond chance"
-        return f"The mean residual is {short(self.bias)}{error} (standard error), {verdict}."
+        if np.isnan(self.bias_se):
+            return f"The residual is {short(self.bias)}; one row is too few to tell a bias from chance."
+        verdict = {
+            True: "which is no bias beyond chance",
+            False: "which is a bias beyond chance",
+            None: "which is no bias beyond chance, but the rows are too few to tell",
+        }[self.as_hoped]
+        return f"The mean residual is {short(self.bias)} ± {short(self.bias_se)} (standard error), {verdict}."
 
     def _draw(self, ax: Axes, kind: str) -> None:
         {"histogram": self._draw_histogram, "quantiles": self._draw_quantiles}.get(kind, self._draw_residuals)(ax)
@@ -132,12 +144,13 @@ def _shape(dof: float | None) -> rv_continuous_frozen:
     return predictive.distribution(np.zeros(()), np.ones(()), dof)
 
 
-def _bias(residual: Array) -> tuple[float, float, float]:
+def _bias(residual: Array) -> tuple[float, float, float, float]:
     from scipy.special import stdtrit
 
     n = len(residual)
-    error = float(residual.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return float(residual.mean()), error, float(stdtrit(n - 1, 0.975)) * error
+    spread = float(residual.std(ddof=1)) if n > 1 else float("nan")
+    error = spread / math.sqrt(n)
+    return float(residual.mean()), error, float(stdtrit(n - 1, 0.975)) * error, spread
 
 
 def _histogram(z: Array) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,13 +10,17 @@ import numpy as np
 from extranets import metrics
 from extranets.evaluation import Predictions
 from extranets.plots import Display
-from extranets.plots.drawing import percent, short
+from extranets.plots._display import too_few
+from extranets.plots.drawing import counted, percent, short
 from extranets.report.sample import Level
 
 Tone = Literal["good", "bad", "plain"]
 
+TONES: dict[bool | None, Tone] = {True: "good", False: "bad", None: "plain"}
+NEARLY_ALL = 0.9  # of the observed range: intervals so wide are of little use
+NO_END = "Some intervals have no end: too few rows were held out for them."
 QUESTIONS = {
-    "calibration": "Are all levels kept?",
+    "calibration": "Are the levels kept?",
     "width_and_error": "Does the width follow the error?",
     "regions": "Is coverage even over the table?",
     "residuals": "Are the predictions unbiased?",
@@ -47,13 +51,23 @@ def cards(predictions: Predictions, level: Level, scores: dict[str, float]) -> l
     observed = predictions.y
     tail = (1 - level.nominal) / 2
     lowest, highest = (float(q) for q in np.quantile(observed, [tail, 1 - tail]))
-    return [
+    compared = [
         error_card(scores, float(observed.std())),
-        coverage_card(level),
         width_card(level, highest - lowest),
         score_card(level, metrics.interval_score(observed, lowest, highest, level.nominal)),
-        share_card(scores["epistemic_share"]),
     ]
+    if too_few(len(observed), level.nominal):
+        compared = [unjudged(card, len(observed)) for card in compared]
+    error, width, score = compared
+    return [error, coverage_card(level), width, score, share_card(scores["epistemic_share"])]
+
+
+def unjudged(card: Card, n: int) -> Card:
+    """A card without the comparison with the observed targets, which are too few for it."""
+    if card.verdict == NO_END:
+        return card
+    rows = "One row is" if n == 1 else f"{counted(n, 'row')} are"
+    return replace(card, verdict=f"{rows} too few to tell whether that is much.", tone="plain")
 
 
 def error_card(scores: dict[str, float], spread: float) -> Card:
@@ -79,14 +93,19 @@ def coverage_card(level: Level) -> Card:
 def width_card(level: Level, spread: float) -> Card:
     name = f"Mean width at {level.nominal_text}"
     if np.isinf(level.mean_width):
-        return Card(name, level.width_text, "Some intervals have no end: too few rows were held out for them.", "bad")
+        return Card(name, level.width_text, NO_END, "bad")
     if spread == 0:
         return Card(name, level.width_text, "The observed targets do not vary.", "plain")
     ratio = level.mean_width / spread
     within = f"the range that holds {level.nominal_text} of the observed targets"
-    if ratio < 1:
-        return Card(name, level.width_text, f"{percent(ratio)} of {within}.", "good")
-    return Card(name, level.width_text, f"Wider than {within}, {short(spread)}: the inputs tell little.", "bad")
+    if ratio >= 1:
+        return Card(name, level.width_text, f"Wider than {within}, {short(spread)}: the inputs tell little.", "bad")
+    part = f"{percent(ratio)} of {within}"
+    if level.verdict == "too narrow":
+        return Card(name, level.width_text, f"{part}, but too narrow for what they promise.", "plain")
+    if ratio >= NEARLY_ALL:
+        return Card(name, level.width_text, f"{part}: the inputs tell little.", "plain")
+    return Card(name, level.width_text, f"{part}.", "good")
 
 
 def score_card(level: Level, constant: float) -> Card:
@@ -99,14 +118,14 @@ def score_card(level: Level, constant: float) -> Card:
 
 def share_card(share: float) -> Card:
     what = "of the variance is disagreement between the networks"
-    rest = "the larger part is noise in the targets" if share < 0.5 else "more data may reduce it"
+    rest = "the larger part is what the model takes for noise" if share < 0.5 else "more data may reduce it"
     return Card("Epistemic share", percent(share), f"{what}; {rest}.", "plain")
 
 
 def findings(figures: dict[str, Display]) -> list[Finding]:
     """One sentence for each question that the figures answer."""
     return [
-        Finding(question, figures[name].words(), "good" if figures[name].as_hoped else "bad")
+        Finding(question, figures[name].words(), TONES[figures[name].as_hoped])
         for name, question in QUESTIONS.items()
         if name in figures
     ]

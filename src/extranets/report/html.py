@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from extranets import _atomic
 from extranets._json import as_json, plain
 from extranets.plots import Display
-from extranets.plots.drawing import percent, share_range, short
+from extranets.plots.drawing import counted, percent, share_range, short
 from extranets.plots.extra import require
 from extranets.report.runs import RunSummary
 from extranets.report.summary import Summary
@@ -64,7 +64,7 @@ def render(summary: Summary | RunSummary) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"short": short, "percent": percent, "share_range": share_range}
+    environment.filters |= {"short": short, "counted": counted, "percent": percent, "share_range": share_range}
     template = environment.get_template("run.html" if isinstance(summary, RunSummary) else "predictions.html")
     drawings = {name: list(_drawings(name, display)) for name, display in summary.figures.items()}
     return template.render(

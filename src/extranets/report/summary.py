@@ -10,11 +10,12 @@ import numpy as np
 from extranets import plots
 from extranets.evaluation import SMALLEST_STD, Predictions
 from extranets.evaluation import scores as all_scores
+from extranets.plots._display import PredictionsDisplay, check_targets
 from extranets.plots.extra import require
 from extranets.report.headline import Card, Finding, cards, findings
 from extranets.report.sample import Level, Sample, levels_of, sample_of
 
-FIGURES: dict[str, type[plots.PredictionsDisplay]] = {
+FIGURES: dict[str, type[PredictionsDisplay]] = {
     "intervals": plots.PredictionIntervalDisplay,
     "calibration": plots.CalibrationDisplay,
     "width_and_error": plots.CoverageByWidthDisplay,
@@ -90,6 +91,7 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
     p = predictions
     if not len(p):
         raise ValueError("A report needs at least one row with a known target; got none.")
+    check_targets(p)
     # Densities need a variance above zero; those of hardly any variance may be infinitely far off.
     with np.errstate(over="ignore"):
         scores = all_scores(replace(p, aleatoric=np.maximum(p.aleatoric, SMALLEST_STD)), coverage)

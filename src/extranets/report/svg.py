@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from typing import Any
 from xml.etree import ElementTree
 
@@ -74,7 +75,9 @@ def _drawn(display: Display, kind: str) -> str:
     from extranets.report.ticks import set_ticks
 
     text = io.StringIO()
-    with style.context(["default", STYLE]):
+    with style.context(["default", STYLE]), warnings.catch_warnings():
+        # The page shows text in the letters of its reader; matplotlib's own only measure it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=(WIDTH, display.height(kind)), layout="constrained")
         display.plot(figure.subplots(), kind=kind)
         set_ticks(figure.axes[0])

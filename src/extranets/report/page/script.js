@@ -156,6 +156,12 @@
     curve.layer = add(svg, "g", {});
   }
 
+  function wordsOf(missed, all, nominal) {
+    if (all === 1) return `The row lies ${missed ? "outside" : "inside"} its ${nominal} interval.`;
+    const lie = missed === 1 ? `lies outside its ${nominal} interval (a cross)` : `lie outside their ${nominal} intervals (crosses)`;
+    return `${missed} of the ${all} rows shown ${lie}.`;
+  }
+
   function drawRows(index, level) {
     const { x, y, layer, view: [bottom, top] } = rows;
     const from = showsErrors() ? sample.mean : sample.mean.map(() => 0);
@@ -176,7 +182,7 @@
         else add(layer, "circle", { class: "mark", cx: at, cy: height.toFixed(1), r: 2.4 });
       }
     }
-    const words = `${missed} of the ${sample.y.length} rows shown lie outside their ${level.nominal_text} intervals (crosses).`;
+    const words = wordsOf(missed, sample.y.length, level.nominal_text);
     byId("rows-words").textContent = words;
     rows.svg.setAttribute("aria-label", `Observed against predicted ${target} with intervals. ${words}`);
   }
