@@ -2,6 +2,7 @@
 
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
     python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
+    python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  those of one method of ours beside what others published
@@ -64,6 +65,10 @@ SIMULATED_COMMON: dict[str, Any] = {
     "collapse_r2": 0.5,
 }
 LEVELS = [0.99, 0.95, 0.90]
+
+# What becomes of intervals outside the training rows: distances in units of theirs, and surfaces that go on straight or do not.
+FACTORS = [1, 2, 3, 5, 10]
+SURFACES = {"plane": lambda X: X @ [1.0, -1.0, 0.5], "waves": lambda X: np.sin(2 * X[:, 0]) + X[:, 1]}
 
 
 def uci_splits(name: str, data_dir: str | None, n_splits: int | None) -> Iterator[tuple[np.ndarray, ...]]:
@@ -133,6 +138,27 @@ def paper_coverage(process: str, n_replications: int) -> tuple[np.ndarray, np.nd
     return np.array(coverages), np.array(errors)
 
 
+def far_coverage(surface: str, n_replications: int) -> dict[str, np.ndarray]:
+    """Coverage of 90 % intervals at FACTORS times the training rows' distance, for every interval and simulated data set.
+
+    Shape of the arrays: ``(n_replications, len(FACTORS))``.
+    """
+    found: dict[str, list[list[float]]] = {interval: [] for interval in ("calibrated", "total", "paper")}
+    for seed in track(range(n_replications), surface, transient=True):
+        random = np.random.default_rng(seed)
+        X, X_test = random.normal(size=(300, 3)), random.normal(size=(1000, 3))
+        noise = 0.5 * random.normal(size=1300)
+        model = ExtraNetsRegressor(random_state=seed).fit(X, SURFACES[surface](X) + noise[:300])
+        for interval, rows in found.items():
+            model.set_params(interval=interval)
+            rows.append([])
+            for factor in FACTORS:
+                lower, upper = model.predict_interval(factor * X_test).T
+                y_test = SURFACES[surface](factor * X_test) + noise[300:]
+                rows[-1].append(float(np.mean((lower <= y_test) & (y_test <= upper))))
+    return {interval: np.array(rows) for interval, rows in found.items()}
+
+
 def standard_error(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
@@ -164,6 +190,15 @@ def show_coverage(console: Console, n_replications: int) -> None:
         for names, (coverage, error) in results:
             cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(coverage.mean(axis=0), standard_error(coverage), strict=True)]
             table.add_row(process, *names, *cells, f"{error.mean():.2f} ± {standard_error(error):.2f}")
+    console.print(table)
+
+
+def show_far(console: Console, n_replications: int) -> None:
+    table = Table("surface", "interval", *[f"x {factor}" for factor in FACTORS], title="Coverage of 90 % intervals")
+    for surface in SURFACES:
+        for interval, coverage in far_coverage(surface, n_replications).items():
+            means, errors = coverage.mean(axis=0), standard_error(coverage)
+            table.add_row(surface, interval, *[f"{m:.3f} ± {s:.3f}" for m, s in zip(means, errors, strict=True)])
     console.print(table)
 
 
@@ -204,10 +239,11 @@ def show_published(options: argparse.Namespace, console: Console) -> None:
 def parser() -> argparse.ArgumentParser:
     main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = main_parser.add_subparsers(dest="what", required=True)
-    alone, coverage, peers, table, published = (
-        commands.add_parser(name) for name in ("uci", "coverage", "peers", "table", "published")
+    alone, coverage, far, peers, table, published = (
+        commands.add_parser(name) for name in ("uci", "coverage", "far", "peers", "table", "published")
     )
-    coverage.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
+    for command in (coverage, far):
+        command.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
     for command in (alone, peers):
         command.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
     for command in (alone, peers, table):
@@ -240,6 +276,8 @@ def main(arguments: list[str] | None = None) -> None:
         show_uci(console, options.data_dir, options.splits)
     elif options.what == "coverage":
         show_coverage(console, options.replications)
+    elif options.what == "far":
+        show_far(console, options.replications)
     elif options.what == "peers":
         run_peers(options, wide)
     elif options.what == "published":
