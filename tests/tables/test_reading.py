@@ -7,6 +7,7 @@ import gzip
 import io
 import subprocess
 import sys
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -416,6 +417,13 @@ def test_rows_of_a_sheet_have_the_numbers_that_excel_shows(tmp_path):
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         open_table(tmp_path / "nowhere.csv")
+
+
+def test_a_zip_archive_is_called_one(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("t.csv", CSV)
+    for name in ("t.zip", "t.csv", "t"):
+        assert "it is a zip archive" in refusal(tmp_path, (tmp_path / "t.zip").read_bytes(), name)
 
 
 def test_a_delimiter_is_one_sign(tmp_path):

@@ -193,7 +193,17 @@ def test_categories_with_some_numbers_are_no_news():
 
 
 def test_columns_that_cannot_be_used():
-    assert "column 'x'" in refusal(learned, pandas.to_timedelta([1, 2], unit="s"))
+    for values in (
+        pandas.to_timedelta([1, 2], unit="s"),
+        [[1], [2]],
+        [b"a", b"b"],
+        [datetime.time(1), datetime.time(2)],
+    ):
+        assert "column 'x'" in (message := refusal(learned, values)) and "--kind x=ignore" in message
+        assert learned(values, kinds={"x": "ignore"}) == "kinds says so"
+    # Nor does it stand in the way when a neighbour's commas are to be told apart.
+    frame = pandas.DataFrame({"a": ["1,017", "2"], "b": ["0.5", "1"], "c": [[1], [2]]})
+    assert Schema.learn(frame, {"c": "ignore"}).read(frame)["a"].tolist() == [1017.0, 2.0]
     frame = pandas.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     assert "several columns 'a'" in refusal(Schema.learn, frame)
 

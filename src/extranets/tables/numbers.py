@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from extranets.tables.errors import shown
 from extranets.tables.rows import Rows
-from extranets.tables.values import COMMA, POINT, POINT_GROUPED, fitting_styles, is_text, parse_numbers
+from extranets.tables.values import COMMA, POINT, POINT_GROUPED, as_arrow, fitting_styles, is_text, parse_numbers
 
 SAMPLE = 200  # values of a column that are looked at
 SIGNED = r"^[+-]?[$€£¥]\s*[\d.,]|[\d.,]\s*[$€£¥%]$"
@@ -38,11 +38,12 @@ def settled(rows: Rows, name: str, values: pa.Array, styles: list[str], advice: 
 def _points_elsewhere(rows: Rows, name: str) -> bool:
     """Whether another column holds text with decimal points."""
     some = Rows(rows.frame.drop(columns=name).head(SAMPLE), rows.na_values)
-    return any(_has_points(some.values(other)) for other in some.frame.columns)
+    texts = [other for other in some.frame.columns if is_text(as_arrow(some.frame[other]).type)]
+    return any(_has_points(some.values(other)) for other in texts)
 
 
 def _has_points(values: pa.Array) -> bool:
-    if not is_text(values.type) or parse_numbers(values)[1].any():
+    if parse_numbers(values)[1].any():
         return False
     return bool(pc.any(pc.match_substring(values, ".")).as_py())
 

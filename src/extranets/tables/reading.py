@@ -34,7 +34,9 @@ SUFFIXES = {
 }  # fmt: skip
 PACKED_SUFFIXES = {".gz", ".bz2", ".zst"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
-STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", b"PK\x03\x04": "excel"}
+ARCHIVE = b"PK\x03\x04"
+WORKBOOK = (b"[Content_Types].xml", b"docProps/", b"xl/worksheets/")  # parts of the archive that a workbook is
+STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", ARCHIVE: "excel"}
 
 INTEGERS = {
     pa.int8(): pandas.Int8Dtype(), pa.int16(): pandas.Int16Dtype(), pa.int32(): pandas.Int32Dtype(),
@@ -158,8 +160,11 @@ def _kind(path: str | os.PathLike[str], head: bytes, source: Source) -> str:
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
     while suffixes and suffixes[-1] in PACKED_SUFFIXES:
         suffixes.pop()
-    if suffixes and suffixes[-1] in SUFFIXES:
-        return SUFFIXES[suffixes[-1]]
+    known = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if known != "excel" and head.startswith(ARCHIVE) and not any(part in head for part in WORKBOOK):
+        raise source.error("it is a zip archive, which is not read; unpack it first, or pack the table with gzip.")
+    if known is not None:
+        return known
     for start, kind in STARTS.items():
         if head.startswith(start):
             return kind

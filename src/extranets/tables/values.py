@@ -17,6 +17,7 @@ it divides thousands if another column has decimal points, and nobody can tell i
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,7 +77,11 @@ def column_values(column: pandas.Series, source: Source, na_values: Sequence[str
         return _as_moments(array)
     if is_text(kind):
         return null_words(pc.utf8_trim_whitespace(pc.cast(array, TEXT)), (*MISSING_WORDS, *na_values))
-    raise source.error(f"values of type {kind} cannot be used; turn them into numbers or text.", column=column.name)
+    raise source.error(
+        f"values of type {kind} cannot be used. Turn them into numbers or text; or leave the column out: "
+        f"kinds={{{column.name!r}: 'ignore'}} (--kind {shlex.quote(f'{column.name}=ignore')}).",
+        column=column.name,
+    )
 
 
 def is_text(kind: pa.DataType) -> bool:
