@@ -72,11 +72,13 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["-o", "."], ["is a folder"]),
         (["--folds", "1"], ["at least 2"]),
         (["--features", "area,rent"], ["rent is the target"]),
-        (["--jobs", "0"], ["n_jobs=0"]),
+        (["--jobs", "0"], ["--jobs 0 has no meaning"]),
+        (["--seed", "5000000000"], ["--seed", "4294967295"]),
+        (["--folds", "401"], ["--folds 401", "only 400 rows"]),
     ],
 )
-def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, extranets, arguments, words):
-    done = extranets("fit", rents / "train.csv", "-t", "rent", "--folds", 0, "-o", tmp_path / "m.xnet", *arguments)
+def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, here, arguments, words):
+    done = here("fit", rents / "train.csv", "-t", "rent", "--folds", 0, "-o", tmp_path / "m.xnet", *arguments)
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     assert all(word in " ".join(done.stderr.split()) for word in words), done.stderr
     assert not (tmp_path / "m.xnet").exists()
@@ -344,6 +346,49 @@ def test_a_closed_pipe_is_no_error(rents):
     assert "Traceback" not in errors and "Exception" not in errors
 
 
+def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
+    command = [*COMMAND, "predict", str(rents / "model.xnet"), "-", "-o", str(tmp_path / "out.csv")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    header, *rows = (rents / "test.csv").read_text().splitlines(keepends=True)
+    process.stdin.writelines([header, *rows * 60])  # more than is read ahead
+    process.stdin.flush()
+    for _ in range(600):  # until the file has been begun
+        if list(tmp_path.iterdir()):
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.stdin.close()
+    process.wait(timeout=30)
+    assert process.returncode == 143 and list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_does_not_stop_a_fit(rents, tmp_path):
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", "2", "-q", "-o", str(tmp_path / "m.xnet"))
+    command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", *quick]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    errors = process.stderr.read()
+    assert process.wait(timeout=60) == 0 and "Model:" in errors and (tmp_path / "m.xnet").exists()
+
+
+def test_a_terminal_without_our_letters(rents):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [*COMMAND, "evaluate", str(rents / "model.xnet"), str(rents / "test.csv")]
+    done = subprocess.run(command, capture_output=True, env=environment)
+    assert done.returncode == 0 and b"R?" in done.stdout and done.stdout.isascii(), done.stderr
+
+
+def test_one_row_is_one_row(rents, here, tmp_path):
+    (tmp_path / "one.csv").write_text("".join((rents / "test.csv").read_text().splitlines(keepends=True)[:2]))
+    done = here("predict", rents / "model.xnet", tmp_path / "one.csv", "-o", tmp_path / "out.csv")
+    assert "1 row in" in done.stderr, done.stderr
+
+
+def test_predictions_into_a_folder_that_is_not_there(rents, here, tmp_path):
+    done = here("predict", rents / "model.xnet", rents / "test.csv", "-o", tmp_path / "nodir" / "o.csv")
+    assert done.returncode == 2 and "there is no folder" in done.stderr
+
+
 def test_a_kept_column_may_begin_like_a_prediction(rents, here, tmp_path):
     names = {"flat": "member_id", "listed": "lower_90", "balcony": "upper_bound"}
     table = pandas.read_csv(rents / "test.csv")
@@ -451,6 +496,31 @@ def test_compare_names_a_method_that_does_not_exist(rents, extranets):
     assert done.returncode == 2 and "pbp" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--jobs", 0], "--jobs 0 has no meaning"),
+        (["--seed", 5_000_000_000], "4294967295"),
+        (["--folds", 401], "there are only 400 rows"),
+        (["--folds", 31, "--rows", 30], "there are only 30 rows"),
+    ],
+)
+def test_compare_refuses_what_no_method_can_do(rents, here, arguments, words):
+    done = here("compare", rents / "train.csv", "-t", "rent", *arguments)
+    assert done.returncode == 2 and words in " ".join(done.stderr.split()) and "fold 1" not in done.stderr
+
+
+def test_noise_is_seen_by_its_r2(here, tmp_path):
+    """Cross-validated R² of a target that has nothing to do with the features: not above what chance gives."""
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame({"x": random.normal(size=100), "y": 1000 + random.normal(size=100)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "-o", tmp_path / "m.xnet")
+    assert "R²" in here("fit", tmp_path / "t.csv", "-t", "y", *quick).stdout
+    told = json.loads(here("fit", tmp_path / "t.csv", "-t", "y", *quick, "--json").stdout)["cross_validation"]
+    assert told["r2"] == pytest.approx(1 - told["rmse"] ** 2 / frame["y"].var(ddof=0)) and told["r2"] < 0.2
+
+
 def test_info_tells_what_is_inside(rents, extranets):
     done = extranets("info", rents / "model.xnet")
     words = (
@@ -502,6 +572,11 @@ def test_report_is_about_the_coverage_of_the_model(rents, extranets, tmp_path):
     assert extranets("fit", rents / "train.csv", "-t", "rent", *quick).returncode == 0
     assert extranets("report", tmp_path / "m.xnet", rents / "test.csv", "-o", tmp_path / "r.html").returncode == 0
     assert "97.5 %" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_report_says_that_its_source_is_not_there(here):
+    done = here("report", "nope")
+    assert done.returncode == 2 and "there is no file nope" in done.stderr
 
 
 def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):

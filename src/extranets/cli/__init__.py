@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -59,6 +60,9 @@ def main() -> None:
     debug = "--debug" in sys.argv or bool(os.environ.get("EXTRANETS_DEBUG"))
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no such letter shows another
     try:
         release()
         app(standalone_mode=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +43,12 @@ def _encoding(given: str | None) -> str | None:
     return given
 
 
+def _jobs(given: int | None) -> int | None:
+    if given == 0:
+        raise typer.BadParameter("--jobs 0 has no meaning; -1 takes all cores.")
+    return given
+
+
 Delimiter = Annotated[
     str | None, typer.Option(callback=_delimiter, help="Of a CSV file, such as ; or tab; found out if not given.")
 ]
@@ -50,8 +58,8 @@ Encoding = Annotated[
 Missing = Annotated[list[str] | None, typer.Option("--na", help="Text that stands for a missing value; repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all randomness.")]
+Jobs = Annotated[int | None, typer.Option(callback=_jobs, help="Threads; all cores if not given.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all randomness.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
 Features = Annotated[
     list[str] | None,
@@ -80,11 +88,18 @@ def say(text: str = "") -> None:
 def show(table: Table) -> None:
     width = None if Console().is_terminal else 200
     # Names of columns are not ours: "area [m2]" is no markup.
-    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
+    console = Console(width=width, markup=False, emoji=False, highlight=False)
+    with suppress(SystemExit):  # rich's, when whoever read our output has gone: what the command does is not done yet
+        console.print(table)
 
 
 def print_json(value: Any) -> None:
-    print(as_json(value, indent=2))
+    sys.stdout.buffer.write(f"{as_json(value, indent=2)}\n".encode())  # whatever the terminal's encoding: JSON is UTF-8
+    sys.stdout.flush()
+
+
+def count(number: int, what: str = "row") -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def figure(value: float) -> str:
@@ -145,6 +160,11 @@ def kinds(pairs: list[str] | None) -> dict[str, str]:
             )
         found[name] = kind
     return found
+
+
+def check_folds(folds: int, n_rows: int) -> None:
+    if folds > n_rows:
+        raise typer.BadParameter(f"--folds {folds:,}: there are only {count(n_rows)} to divide; give fewer folds.")
 
 
 def take_target_style(chosen: dict[str, str], target: str) -> str | None:

@@ -23,6 +23,7 @@ from extranets.cli._shared import (
     TableFile,
     Target,
     check_coverage,
+    check_folds,
     figure,
     hint,
     kinds,
@@ -83,6 +84,7 @@ def compare(
         na=missing,
         style=take_target_style(column_kinds, target),
     ).select(features, id)
+    check_folds(folds, min(rows, len(training.y)))
     if len(training.y) > rows:
         say(f"Comparing on {rows:,} of {len(training.y):,} rows, drawn at random; --rows takes more.")
     lines, failed = ranked(

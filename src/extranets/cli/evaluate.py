@@ -18,6 +18,7 @@ from extranets.cli._shared import (
     ModelFile,
     TableFile,
     check_coverage,
+    count,
     figure,
     percent,
     print_json,
@@ -131,7 +132,7 @@ def judged(
 
 
 def _score_table(figures: dict[str, float], found: Any) -> Table:
-    table = Table("score", "value", title=f"{found.about['table']}: {len(found):,} rows, target {found.target}")
+    table = Table("score", "value", title=f"{found.about['table']}: {count(len(found))}, target {found.target}")
     table.columns[1].justify = "right"
     for name, title in NAMES.items():
         table.add_row(title, percent(figures[name]) if name == "epistemic_share" else figure(figures[name]))

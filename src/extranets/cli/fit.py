@@ -26,7 +26,9 @@ from extranets.cli._shared import (
     TableFile,
     Target,
     check_coverage,
+    check_folds,
     check_output,
+    count,
     figure,
     hint,
     kinds,
@@ -112,6 +114,7 @@ def fit(
         na=missing,
         style=take_target_style(column_kinds, target),
     ).select(features, id)
+    check_folds(folds, len(training.y))
     schema = Schema.learn(training.X, column_kinds, na_values=missing)
     if not json:
         show(_data_table(schema, training, target))
@@ -234,7 +237,9 @@ def _cross_validate(model: Any, training: Labelled, level: float, folds: int, se
         found = cross_validate(
             model, training.X, training.y, coverage=level, n_folds=folds, seed=seed, begin_fold=begin_fold
         )
-    return {"n_folds": found.n_folds, "n_judged": found.n_judged, "n_rows": len(found.y), **found.scores()}
+    scores, spread = found.scores(), float(found.y.var())
+    r2 = 1 - scores["rmse"] ** 2 / spread if spread > 0 else float("nan")
+    return {"n_folds": found.n_folds, "n_judged": found.n_judged, "n_rows": len(found.y), **scores, "r2": r2}
 
 
 def _forget_this_machine(model: Any) -> None:
@@ -244,7 +249,7 @@ def _forget_this_machine(model: Any) -> None:
 
 
 def _data_table(schema: Any, training: Labelled, target: str) -> Table:
-    table = Table("column", "taken for", "missing", "values", title=f"{training.file}: {len(training.y):,} rows")
+    table = Table("column", "taken for", "missing", "values", title=f"{training.file}: {count(len(training.y))}")
     missing_in = schema.read(training.X).isna().sum()
     for column in schema.columns[:MOST_COLUMNS]:
         missing = int(missing_in[column.name])
@@ -262,11 +267,14 @@ def _data_table(schema: Any, training: Labelled, target: str) -> Table:
 def _print_judgement(judged: dict[str, Any] | None, level: float) -> None:
     if judged is None:
         return
-    title = f"Cross-validated: {judged['n_rows']:,} held-out rows, {judged['n_judged']} of {judged['n_folds']} folds"
+    title = (
+        f"Cross-validated: {count(judged['n_rows'], 'held-out row')}, {judged['n_judged']} of {judged['n_folds']} folds"
+    )
     table = Table("score", "value", title=title)
     table.columns[1].justify = "right"
     limits = f"({percent(judged['coverage_low'])} to {percent(judged['coverage_high'])})"
     table.add_row("RMSE", figure(judged["rmse"]))
+    table.add_row("R²", figure(judged["r2"]))
     table.add_row(f"coverage at {percent(level)}", f"{percent(judged['coverage'])} {limits}")
     table.add_row("mean width", figure(judged["mean_width"]))
     table.add_row("interval score", figure(judged["interval_score"]))

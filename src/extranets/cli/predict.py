@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +22,12 @@ from extranets.cli._shared import (
     check_coverage,
     check_input,
     check_output,
+    count,
     named_columns,
     say,
 )
 
+TERMINATED = 128 + signal.SIGTERM
 PATIENCE = 2.0  # seconds before progress is shown, and between two lines of it
 
 
@@ -65,6 +70,7 @@ def predict(
         raise typer.BadParameter("--json prints to standard output; leave out --output.")
     notes, progress = Notes(), Progress(quiet)
     with (
+        _terminable(),
         open_table(table, delimiter=delimiter, encoding=encoding) as reader,
         open_writer(output, format="jsonl" if json else None) as writer,
     ):
@@ -81,6 +87,16 @@ def predict(
             progress.add(len(block))
     notes.warn()
     progress.close(output)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """A signal to end is an exception, so that no half-written file is left."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _kept_columns(id: str | None, keep: list[str] | None, loaded: Loaded, columns: list[str]) -> list[str]:
@@ -129,4 +145,4 @@ class Progress:
 
     def close(self, output: str) -> None:
         if not self.quiet and output != "-":
-            say(f"{self.rows:,} rows in {time.monotonic() - self.begin:.1f} s -> {output}")
+            say(f"{count(self.rows)} in {time.monotonic() - self.begin:.1f} s -> {output}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from extranets.cli._model import load_model
-from extranets.cli._shared import Delimiter, DropMissing, Encoding, Json, check_output, print_json, say
+from extranets.cli._shared import Delimiter, DropMissing, Encoding, Json, check_input, check_output, print_json, say
 from extranets.cli.evaluate import OptionalTarget, judged
 
 
@@ -44,6 +44,7 @@ def report(
             raise typer.BadParameter(f"{source} is a folder, so a run; a run takes no table.")
         summary = summarise_run(source)
     else:
+        check_input(str(source))
         if table is None:
             raise typer.BadParameter(
                 "A report on a model needs a table with known targets: extranets report MODEL TABLE"
