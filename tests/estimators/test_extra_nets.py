@@ -369,6 +369,8 @@ def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
     assert thread_count(None) == 1 and thread_count(2) == 2
     with pytest.raises(ValueError, match="n_jobs=0"):
         thread_count(0)
+    with pytest.raises(ValueError, match="n_jobs=2147483648 is more than"):
+        thread_count(2**31)
 
 
 def test_early_stopping_stops_and_reports(table):
@@ -536,10 +538,37 @@ def test_bad_parameters_are_refused_by_name(table, changes):
         quick(**changes).fit(*table[:2])
 
 
-@pytest.mark.parametrize("coverage", [0, 1, -0.1, 90, [0.5, 1.0], []])
+@pytest.mark.parametrize(
+    "coverage", [0, 1, -0.1, 90, [0.5, 1.0], [], [[0.8, 0.9]], [[0.8], [0.8, 0.9]], "0.9", ["0.9"], None, np.nan]
+)
 def test_bad_coverage_is_refused(model, table, coverage):
     with pytest.raises(ValueError, match="coverage must lie strictly between 0 and 1"):
         model.predict_interval(table[2], coverage)
+
+
+def test_a_frame_has_no_room_for_a_level_twice(model, table):
+    with pytest.raises(ValueError, match="coverage holds a level twice"):
+        model.predict_interval(table[2], [0.9, 0.5, 0.9], as_frame=True)
+
+
+def test_targets_and_tables_that_are_no_arrays_are_refused_by_name(table):
+    X, y = table[:2]
+    column = sparse.csr_matrix(y[:, None])
+    with pytest.raises(TypeError, match=r"y is sparse.*y\.toarray\(\)"):
+        quick().fit(X, column)
+    lazy = pl.DataFrame(X).lazy()
+    for arguments, name in [((lazy, y), "X"), ((X, lazy), "y")]:
+        with pytest.raises(TypeError, match=rf"{name} is a polars LazyFrame.*{name}\.collect\(\)"):
+            quick().fit(*arguments)
+    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
+        quick().fit(X, y).predict(lazy)
+
+
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+def test_weights_may_be_as_large_or_small_as_numbers_are(table, size):
+    X_train, y_train, X_test, _ = table
+    weighted = quick().fit(X_train, y_train, sample_weight=np.full(len(y_train), size))
+    np.testing.assert_array_equal(weighted.predict(X_test), quick().fit(X_train, y_train).predict(X_test))
 
 
 def test_a_failed_refit_leaves_no_old_fit(table):

@@ -23,10 +23,13 @@ def interval_columns(mean: Array, bounds: Array, levels: Array) -> dict[str, Arr
             one = interval_columns(mean[:, output], bounds[:, output], levels)
             columns.update({f"{name}_{output}": values for name, values in one.items()})
         return columns
+    names = [level_name(level) for level in levels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"coverage holds a level twice; every level has columns of its own. Got {levels.tolist()}.")
     columns = {"prediction": mean}
-    for k, level in enumerate(levels):
-        columns[f"lower_{level_name(level)}"] = bounds[:, 0, k]
-        columns[f"upper_{level_name(level)}"] = bounds[:, 1, k]
+    for k, name in enumerate(names):
+        columns[f"lower_{name}"] = bounds[:, 0, k]
+        columns[f"upper_{name}"] = bounds[:, 1, k]
     return columns
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 import joblib
 
+MOST_THREADS = 1 << 30  # the engine counts in 32 bits
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Threads for ``n_jobs`` as in scikit-learn, except that None means all usable cores, as in HistGradientBoosting.
@@ -18,6 +20,8 @@ def thread_count(n_jobs: int | None) -> int:
     """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or a positive number.")
+    if n_jobs is not None and n_jobs > MOST_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} is more than {MOST_THREADS:,} threads; use None or -1 for all cores.")
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
     cores = int(joblib.cpu_count())

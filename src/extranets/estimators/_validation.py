@@ -19,8 +19,10 @@ def check_training_table(
 
     The last array tells which rows are used.
     """
+    _refuse_lazy(X, "X")
+    _refuse_lazy(y, "y")
     _refuse_non_numeric(X)
-    _refuse_non_finite_target(y)
+    _refuse_target(y)
     X, y = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
         order="C", ensure_all_finite=False, ensure_min_samples=2,
@@ -33,11 +35,13 @@ def check_training_table(
         X, y, weight = X[used], y[used], weight[used]
     if len(y) < 2:
         raise ValueError(f"At least two rows need a positive sample_weight; got {len(y)} (n_samples={len(y)}).")
+    weight = weight / weight.max()  # so that no sum overflows
     return X, y, weight / weight.mean(), used
 
 
 def check_table(estimator: BaseEstimator, X: Any) -> Any:
     """X as float64 or float32 (dense or CSR) with the columns that the estimator was fitted on."""
+    _refuse_lazy(X, "X")
     _refuse_non_numeric(X)
     X = validate_data(
         estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -48,10 +52,18 @@ def check_table(estimator: BaseEstimator, X: Any) -> Any:
 
 def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArray[np.float64], bool]:
     """Numbers strictly between 0 and 1; tells whether a single one was given."""
-    values = np.asarray(levels, dtype=np.float64)
-    if values.size == 0 or not np.all((values > 0) & (values < 1)):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, for example {name}=0.9; got {levels!r}.")
-    return np.atleast_1d(values), values.ndim == 0
+    given = np.asarray(levels, dtype=object)  # as they are: NumPy would take the text "0.9" for a number
+    valid = [isinstance(level, float | np.floating) and 0 < level < 1 for level in given.flat]
+    if given.ndim > 1 or not valid or not all(valid):
+        raise ValueError(
+            f"{name} must lie strictly between 0 and 1, for example {name}=0.9, or be a list of such; got {levels!r}."
+        )
+    return np.atleast_1d(given.astype(np.float64)), given.ndim == 0
+
+
+def _refuse_lazy(values: Any, name: str) -> None:
+    if type(values).__module__.startswith("polars") and hasattr(values, "collect"):
+        raise TypeError(f"{name} is a polars LazyFrame, which holds no rows yet; pass {name}.collect().")
 
 
 def _refuse_non_numeric(X: Any) -> None:
@@ -85,8 +97,10 @@ def _holds_numbers(column: Any) -> bool:
     return True
 
 
-def _refuse_non_finite_target(y: Any) -> None:
+def _refuse_target(y: Any) -> None:
     """Before scikit-learn's own check, which does not name the row. Whatever is no table of numbers is left to that check."""
+    if sparse.issparse(y):
+        raise TypeError("y is sparse; targets must be a dense array: pass y.toarray().")
     values = np.asarray(y)
     if values.dtype.kind == "O" and _holds_numbers(values):
         values = values.astype(np.float64)
