@@ -80,6 +80,11 @@ def test_the_default_is_an_ensemble_of_networks():
     assert isinstance(clone(TableRegressor()).set_params(max_categories=3)._unfitted(), ExtraNetsRegressor)
 
 
+def test_a_column_that_is_not_there_may_have_a_number_as_name():
+    with pytest.raises(TableError, match="kinds names the column 0, which is not there"):
+        TableRegressor(LinearRegression(), kinds={0: "ignore"}).fit(np.zeros((5, 2)), np.arange(5.0))
+
+
 def test_a_failed_fit_leaves_no_fitted_estimator():
     model = TableRegressor(LinearRegression()).fit(X, y)
     with pytest.raises(TableError):

@@ -64,8 +64,8 @@ def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
     return ", ".join(every[:most]) + rest
 
 
-def near(name: str, names: Iterable[str]) -> str:
+def near(name: Any, names: Iterable[str]) -> str:
     """The end of a message about a name that is not there: the one that may be meant, if there is one."""
     lower = {other.lower(): other for other in names}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1)
+    found = difflib.get_close_matches(str(name).lower(), list(lower), n=1)
     return f" (did you mean {lower[found[0]]!r}?)" if found else ""
