@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.integrate import quad
+from sklearn import config_context
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import BayesianRidge
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -339,11 +343,14 @@ def test_bad_targets_and_bounds_are_named():
 def test_std_must_be_positive(value):
     std = STD.copy()
     std[5] = value
-    for score in (metrics.gaussian_log_likelihood, metrics.crps_gaussian, metrics.calibration_curve):
+    for score in (metrics.gaussian_log_likelihood, metrics.calibration_curve):
         with pytest.raises(ValueError, match=r"std must be .* in row 5\."):
             score(Y, MEAN, std)
     with pytest.raises(ValueError, match=r"std must be .* in row 5\."):
         metrics.sharpness(std)
+    if value != 0:
+        with pytest.raises(ValueError, match=r"std must be .* in row 5\."):
+            metrics.crps_gaussian(Y, MEAN, std)
     with pytest.raises(ValueError, match=r"member_stds must be .* in row 5\."):
         metrics.mixture_log_likelihood(Y, MEMBERS, std)
     with pytest.raises(ValueError, match=r"member_stds\[1\] must be .* in row 5\."):
@@ -372,6 +379,17 @@ def test_bad_settings_are_named():
         metrics.mixture_log_likelihood(Y, MEMBERS, np.stack([STD, STD]))
     with pytest.raises(ValueError, match="members must have shape"):
         metrics.crps_ensemble(Y, MEAN)
+
+
+@pytest.mark.parametrize("dof", [None, 4.5])
+def test_crps_without_spread_is_the_absolute_error(dof):
+    """Alone, beside rows with a spread, and as the limit of ever less."""
+    std = np.where(np.arange(N) < 50, 0.0, STD)
+    assert metrics.crps_student_t(Y, MEAN, 0.0, dof) == pytest.approx(metrics.mae(Y, MEAN))
+    assert metrics.crps_student_t(Y, Y, 0.0, dof) == 0.0
+    parts = 50 * metrics.mae(Y[:50], MEAN[:50]) + 150 * metrics.crps_student_t(Y[50:], MEAN[50:], STD[50:], dof)
+    assert metrics.crps_student_t(Y, MEAN, std, dof) == pytest.approx(parts / N)
+    assert metrics.crps_student_t(Y, MEAN, 1e-12, dof) == pytest.approx(metrics.mae(Y, MEAN))
 
 
 # -- properties --------------------------------------------------------------------------------------------------------
@@ -592,6 +610,119 @@ def test_scorers_reach_into_pipelines(name):
     assert SCORERS[name](pipeline, X, TARGET) == SCORERS[name](inner, scale.transform(X), TARGET)
     alone = make_pipeline(nets()).fit(X, TARGET)
     assert SCORERS[name](alone, X, TARGET) == SCORERS[name](nets().fit(X, TARGET), X, TARGET)
+
+
+class Weighted(BayesianRidge):
+    """A regressor with a spread, for which metadata routing asks nothing."""
+
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def refusal(call, *arguments, **named):
+    """The kind of error that a call raises."""
+    try:
+        call(*arguments, **named)
+    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("name", ["interval_score", "coverage_error", "crps", "log_likelihood"])
+def test_scorers_route_weights_as_those_of_sklearn(name):
+    """Side by side with a scorer of make_scorer: where weights are not asked for, and where they are."""
+    weight = np.arange(1.0, 121.0)
+    folds = KFold(3)
+
+    def validated(scorer):
+        found = cross_validate(
+            Weighted(), X, TARGET, cv=folds, scoring=scorer, params={"sample_weight": weight}, error_score="raise"
+        )
+        return found["test_score"]
+
+    def searched(scorer):
+        search = GridSearchCV(Weighted(), {"tol": [1e-3]}, scoring=scorer, cv=folds).fit(X, TARGET)
+        return search.score(X, TARGET, sample_weight=weight)
+
+    def scored(scorer, *rows_and_weights):
+        return [scorer(Weighted().fit(X[a], TARGET[a]), X[b], TARGET[b], **w) for a, b, w in rows_and_weights]
+
+    ours, theirs = copy.deepcopy(SCORERS[name]), copy.deepcopy(SCORERS["rmse"])
+    assert refusal(ours.set_score_request, sample_weight=True) is RuntimeError  # nothing is routed
+    for use in (validated, searched):
+        assert refusal(use, ours) is refusal(use, theirs) is not None
+    every = slice(None)
+    weighted = [(a, b, {"sample_weight": weight[b]}) for a, b in folds.split(X)]
+    plain = [(a, b, {}) for a, b in folds.split(X)]
+    assert np.ptp([scored(ours, *weighted), scored(ours, *plain)], axis=0).min() > 0
+    with config_context(enable_metadata_routing=True):
+        for use in (validated, searched):
+            kinds = (UnsetMetadataPassedError, TypeError)  # the latter by earlier versions
+            assert refusal(use, ours) is refusal(use, theirs) in kinds
+        for scorer in (ours, theirs):
+            requested = copy.deepcopy(scorer).set_score_request(sample_weight=True)
+            np.testing.assert_allclose(validated(requested), scored(scorer, *weighted))
+            assert searched(requested) == pytest.approx(
+                scored(scorer, (every, every, {"sample_weight": weight}))[0], rel=1e-9
+            )
+
+
+INVERSES = {
+    "scaled": {"transformer": StandardScaler()},
+    "logarithm": {"func": np.log, "inverse_func": np.exp},
+    "falling": {"func": np.negative, "inverse_func": np.negative},
+}
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_intervals_of_transformed_targets_are_mapped_back(name):
+    target = np.exp(TARGET)
+    model = TransformedTargetRegressor(nets(), **INVERSES[name]).fit(X, target)
+    ends = model.regressor_.predict_interval(X, 0.8)
+    lower, upper = np.sort([model.transformer_.inverse_transform(end[:, None])[:, 0] for end in ends.T], axis=0)
+    expected = -metrics.interval_score(target, lower, upper, 0.8)
+    assert SCORERS["interval_score"](model, X, target) == pytest.approx(expected)
+    pipeline = make_pipeline(FunctionTransformer(), model)
+    assert SCORERS["coverage_error"](pipeline, X, target) == -metrics.coverage_error(target, lower, upper, 0.8)
+
+
+class Spread:
+    """The same interval for all rows."""
+
+    def __init__(self, *ends):
+        self.ends = ends
+
+    def predict_interval(self, X, coverage):
+        return np.tile(self.ends, (len(X), 1))
+
+
+def test_intervals_that_turn_within_or_have_no_end():
+    """The square of what lies between -1 and 2 is from 0 to 4, up to the points that are looked at."""
+    model = TransformedTargetRegressor()
+    model.transformer_ = FunctionTransformer(np.sqrt, np.square, validate=True).fit(np.ones((2, 1)))
+    score = SCORERS["interval_score"]
+    for ends, expected in (((-1.0, 2.0), -4.0), ((-np.inf, np.inf), -np.inf)):
+        model.regressor_ = Spread(*ends)
+        assert score(model, X, np.ones(120)) == pytest.approx(expected, abs=0.01)
+
+
+def test_what_transformed_targets_do_not_have_is_named():
+    model = TransformedTargetRegressor(nets(), transformer=StandardScaler()).fit(X, TARGET)
+    for name in ("crps", "log_likelihood"):
+        with pytest.raises(
+            TypeError, match="Use interval_score_scorer, or fit ExtraNetsRegressor to the target as it is"
+        ):
+            SCORERS[name](model, X, TARGET)
+    two = TransformedTargetRegressor(nets(), transformer=StandardScaler()).fit(X, np.c_[TARGET, X[:, 1]])
+    with pytest.raises(TypeError, match="score each target by itself"):
+        SCORERS["interval_score"](two, X, np.c_[TARGET, X[:, 1]])
+
+
+def test_a_constant_target_is_scored_where_a_score_exists():
+    model = nets().fit(X, np.full(120, 3.0))
+    assert SCORERS["crps"](model, X, np.full(120, 5.0)) == pytest.approx(-2.0)
+    with pytest.raises(ValueError, match=r"no density\. Use crps_scorer"):
+        SCORERS["log_likelihood"](model, X, np.full(120, 5.0))
 
 
 def test_scorers_take_several_outputs():

@@ -56,6 +56,11 @@ def require_positive(name: str, table: Array) -> Array:
     return table
 
 
+def require_not_negative(name: str, table: Array) -> Array:
+    refuse(table < 0, table, f"{name} must be at least 0")
+    return table
+
+
 def dof_table(y: Array, dof: npt.ArrayLike) -> Array:
     """Shape: y ``(n, n_outputs)``, dof ``()``, ``(n,)`` for one output, ``(n_outputs,)`` or a table -> ``(n, n_outputs)``."""
     table = np.asarray(dof, dtype=np.float64)

@@ -14,6 +14,7 @@ from extranets.metrics._checks import (
     dof_table,
     mean_score,
     member_table,
+    require_not_negative,
     require_positive,
     row_weights,
     table_like,
@@ -118,7 +119,7 @@ def crps_gaussian(
 ) -> float:
     """Continuous ranked probability score of Normal predictions, in units of the target; less is better.
 
-    std (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)) with z = (y - mean) / std.
+    std (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)) with z = (y - mean) / std; the absolute error where std is 0.
 
     Parameters
     ----------
@@ -135,11 +136,13 @@ def crps_gaussian(
     0.418068
     """
     y = target_table(y_true)
-    mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
-    with np.errstate(over="ignore"):  # far out, the score becomes the absolute error
-        z = (y - mean) / std
+    mean, std = table_like(y, "mean", mean), require_not_negative("std", table_like(y, "std", std))
+    error = y - mean
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # far out, the score becomes the absolute error
+        z = error / std
         bump = 2 * np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi) - 1 / math.sqrt(math.pi)
-    return mean_score((y - mean) * (2 * ndtr(z) - 1) + std * bump, row_weights(sample_weight, y))
+        value = np.where(std > 0, error * (2 * ndtr(z) - 1) + std * bump, np.abs(error))
+    return mean_score(value, row_weights(sample_weight, y))
 
 
 def crps_student_t(
@@ -149,6 +152,7 @@ def crps_student_t(
 
     With v degrees of freedom, s = std sqrt((v - 2) / v), z = (y - mean) / s and Student's F and f:
     s (z (2 F(z) - 1) + 2 f(z) (v + z^2) / (v - 1) - 2 sqrt(v) B(1/2, v - 1/2) / ((v - 1) B(1/2, v/2)^2)).
+    Where std is 0, it is the absolute error.
 
     Parameters
     ----------
@@ -167,13 +171,15 @@ def crps_student_t(
     if dof is None:
         return crps_gaussian(y_true, mean, std, sample_weight=sample_weight)
     y = target_table(y_true)
-    mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
+    mean, std = table_like(y, "mean", mean), require_not_negative("std", table_like(y, "std", std))
     dof = dof_table(y, dof)
-    with np.errstate(over="ignore"):  # far out, the score becomes the absolute error
-        z = (y - mean) / std / shrink(dof)
+    error = y - mean
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # far out, the score becomes the absolute error
+        z = error / std / shrink(dof)
         bump = np.exp((1 - dof) / 2 * np.log1p(z**2 / dof) - betaln(0.5, dof / 2))  # f(z) (v + z^2) / sqrt(v)
-    bump -= np.exp(betaln(0.5, dof - 0.5) - 2 * betaln(0.5, dof / 2))
-    value = (y - mean) * (2 * stdtr(dof, z) - 1) + std * shrink(dof) * 2 * np.sqrt(dof) / (dof - 1) * bump
+        bump -= np.exp(betaln(0.5, dof - 0.5) - 2 * betaln(0.5, dof / 2))
+        value = error * (2 * stdtr(dof, z) - 1) + std * shrink(dof) * 2 * np.sqrt(dof) / (dof - 1) * bump
+        value = np.where(std > 0, value, np.abs(error))
     return mean_score(value, row_weights(sample_weight, y))
 
 

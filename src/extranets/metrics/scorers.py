@@ -3,58 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from extranets.metrics._checks import Array, Weights, check_level
-from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
-from extranets.metrics.intervals import coverage_error, interval_score
-from extranets.uncertainty import predictive
-
-
-@dataclass(frozen=True)
-class _IntervalScorer:
-    """Less a loss of central intervals. Frozen and without closures, so that worker processes can receive it."""
-
-    loss: Callable[..., float]
-    coverage: float
-
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Weights = None) -> float:
-        lower, upper = _predict_bounds(estimator, X, self.coverage)
-        return -self.loss(y, lower, upper, self.coverage, sample_weight=sample_weight)
-
-
-@dataclass(frozen=True)
-class _DistributionScorer:
-    """A score of predictive means, standard deviations and degrees of freedom, if there are any; times ``sign``."""
-
-    score: Callable[..., float]
-    sign: int
-
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Weights = None) -> float:
-        estimator, X = _innermost(estimator, X)
-        dof = getattr(estimator, "degrees_of_freedom_", None)
-        return self.sign * self.score(y, *_predict_moments(estimator, X), dof, sample_weight=sample_weight)
+from extranets.metrics._checks import check_level
 
 
 def interval_score_scorer(coverage: float = 0.9) -> Callable[..., float]:
     """Less the interval score of ``predict_interval``, for ``scoring=`` in scikit-learn; greater is better.
 
     Pipelines and searches are scored by the estimator inside them. An estimator without ``predict_interval`` that knows
-    ``predict(X, return_std=True)``, such as scikit-learn's BayesianRidge, is scored by Normal intervals.
+    ``predict(X, return_std=True)``, such as scikit-learn's BayesianRidge, is scored by Normal intervals. Intervals of a
+    TransformedTargetRegressor are mapped back to the units of the target. ``sample_weight`` is used where it is given, or
+    requested by ``set_score_request(sample_weight=True)`` where scikit-learn routes metadata.
 
     Examples
     --------
     >>> from sklearn.linear_model import BayesianRidge
     >>> from sklearn.model_selection import cross_val_score
+    >>> import numpy as np
     >>> x = np.arange(20.0)[:, None]
     >>> cross_val_score(BayesianRidge(), x, np.sin(x[:, 0]), cv=3, scoring=interval_score_scorer(0.9)).shape
     (3,)
     """
+    from extranets.metrics._scoring import IntervalScorer, interval_loss
+
     check_level("coverage", coverage)
-    return _IntervalScorer(interval_score, coverage)
+    return IntervalScorer(interval_loss, -1, {"coverage": coverage}, "predict_interval")
 
 
 def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
@@ -63,13 +36,16 @@ def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
     Examples
     --------
     >>> from sklearn.linear_model import BayesianRidge
+    >>> import numpy as np
     >>> x = np.arange(10.0)[:, None]
     >>> model = BayesianRidge().fit(x, x[:, 0])
     >>> round(coverage_error_scorer(0.75)(model, x, x[:, 0] + 100), 6)  # nothing covered
     -0.75
     """
+    from extranets.metrics._scoring import IntervalScorer, coverage_loss
+
     check_level("coverage", coverage)
-    return _IntervalScorer(coverage_error, coverage)
+    return IntervalScorer(coverage_loss, -1, {"coverage": coverage}, "predict_interval")
 
 
 def crps_scorer() -> Callable[..., float]:
@@ -80,12 +56,15 @@ def crps_scorer() -> Callable[..., float]:
     Examples
     --------
     >>> from sklearn.linear_model import BayesianRidge
+    >>> import numpy as np
     >>> x = np.arange(10.0)[:, None]
     >>> model = BayesianRidge().fit(x, np.sin(x[:, 0]))
     >>> crps_scorer()(model, x, np.sin(x[:, 0])) > crps_scorer()(model, x, 5 + np.sin(x[:, 0]))
     True
     """
-    return _DistributionScorer(crps_student_t, -1)
+    from extranets.metrics._scoring import DistributionScorer, crps
+
+    return DistributionScorer(crps, -1, {})
 
 
 def log_likelihood_scorer() -> Callable[..., float]:
@@ -96,38 +75,12 @@ def log_likelihood_scorer() -> Callable[..., float]:
     Examples
     --------
     >>> from sklearn.linear_model import BayesianRidge
+    >>> import numpy as np
     >>> x = np.arange(10.0)[:, None]
     >>> model = BayesianRidge().fit(x, np.sin(x[:, 0]))
     >>> log_likelihood_scorer()(model, x, np.sin(x[:, 0])) > log_likelihood_scorer()(model, x, 5 + np.sin(x[:, 0]))
     True
     """
-    return _DistributionScorer(student_t_log_likelihood, 1)
+    from extranets.metrics._scoring import DistributionScorer, log_likelihood
 
-
-def _predict_bounds(estimator: Any, X: Any, coverage: float) -> tuple[Array, Array]:
-    estimator, X = _innermost(estimator, X)
-    if hasattr(estimator, "predict_interval"):
-        bounds = np.asarray(estimator.predict_interval(X, coverage))
-    else:
-        mean, std = _predict_moments(estimator, X)
-        bounds = predictive.interval(mean, std, [coverage])[..., 0]
-    return bounds[..., 0], bounds[..., 1]
-
-
-def _predict_moments(estimator: Any, X: Any) -> tuple[Array, Array]:
-    mean, std = estimator.predict(X, return_std=True)
-    return np.asarray(mean), np.asarray(std)
-
-
-def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """The regressor inside pipelines and searches, which do not pass its methods on, and the X that it sees."""
-    while True:
-        if hasattr(estimator, "predict_interval"):
-            return estimator, X
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):
-            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-            estimator = estimator.steps[-1][1]
-        else:
-            return estimator, X
+    return DistributionScorer(log_likelihood, 1, {})

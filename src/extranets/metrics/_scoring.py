@@ -1,0 +1,111 @@
+"""The scorers' classes. Apart from the functions that make them, for they load much of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics._scorer import _BaseScorer  # with it come weights, metadata routing and what searches ask for
+
+from extranets.metrics._checks import Array, Weights
+from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
+from extranets.metrics.intervals import coverage_error, interval_score
+from extranets.uncertainty import predictive
+from extranets.uncertainty.predictive import Dof
+
+Moments = tuple[Array, Array, Dof]  # means, standard deviations and degrees of freedom
+POINTS = 33  # of an interval, that are mapped back through a transformation of the target
+
+
+class IntervalScorer(_BaseScorer):
+    """Less a loss of central intervals."""
+
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
+        given = {**self._kwargs, **given}
+        return float(self._sign * self._score_func(y_true, _bounds(estimator, X, given["coverage"]), **given))
+
+
+class DistributionScorer(_BaseScorer):
+    """A score of predictive means, standard deviations and degrees of freedom, if there are any."""
+
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
+        return float(self._sign * self._score_func(y_true, _moments(estimator, X), **{**self._kwargs, **given}))
+
+
+def interval_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_weight: Weights = None) -> float:
+    lower, upper = y_pred
+    return interval_score(y_true, lower, upper, coverage, sample_weight=sample_weight)
+
+
+def coverage_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_weight: Weights = None) -> float:
+    lower, upper = y_pred
+    return coverage_error(y_true, lower, upper, coverage, sample_weight=sample_weight)
+
+
+def crps(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
+    return crps_student_t(y_true, *y_pred, sample_weight=sample_weight)
+
+
+def log_likelihood(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
+    if not np.all(y_pred[1]):
+        raise ValueError(
+            "Some predictions have a standard deviation of 0, as after training with a constant target, and so no density. "
+            "Use crps_scorer or interval_score_scorer."
+        )
+    return student_t_log_likelihood(y_true, *y_pred, sample_weight=sample_weight)
+
+
+def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
+    """Lower and upper ends. Shape: ``(2, n)`` or ``(2, n, n_outputs)``."""
+    estimator, X = _innermost(estimator, X)
+    if hasattr(estimator, "predict_interval"):
+        return np.moveaxis(np.asarray(estimator.predict_interval(X, coverage)), -1, 0)
+    if _transforms_target(estimator):
+        return _mapped_back(_bounds(estimator.regressor_, X, coverage), estimator.transformer_)
+    mean, std, _ = _moments(estimator, X)
+    return np.moveaxis(predictive.interval(mean, std, [coverage])[..., 0], -1, 0)
+
+
+def _moments(estimator: Any, X: Any) -> Moments:
+    estimator, X = _innermost(estimator, X)
+    if _transforms_target(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} gives no standard deviation in units of the target, which this scorer needs. Use "
+            f"interval_score_scorer, or fit {type(estimator.regressor_).__name__} to the target as it is."
+        )
+    mean, std = estimator.predict(X, return_std=True)
+    return np.asarray(mean), np.asarray(std), getattr(estimator, "degrees_of_freedom_", None)
+
+
+def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """The regressor inside pipelines and searches, which do not pass its methods on, and the X that it sees."""
+    while True:
+        if hasattr(estimator, "predict_interval"):
+            return estimator, X
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):
+            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+            estimator = estimator.steps[-1][1]
+        else:
+            return estimator, X
+
+
+def _transforms_target(estimator: Any) -> bool:
+    """Whether it is a fitted TransformedTargetRegressor, or one of its kind."""
+    return hasattr(estimator, "regressor_") and hasattr(estimator, "transformer_")
+
+
+def _mapped_back(bounds: Array, transformer: Any) -> Array:
+    """What an interval becomes: its ends, in their order, or what lies beyond them if it turns within. Shape: ``(2, n)``."""
+    if bounds.ndim > 2:
+        raise TypeError("Intervals of several transformed targets cannot be mapped back; score each target by itself.")
+    lower, upper = bounds
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    mapped = np.stack([np.full(len(lower), -np.inf), np.full(len(lower), np.inf)])
+    if finite.any():
+        points = np.linspace(lower[finite], upper[finite], POINTS)
+        values = np.reshape(transformer.inverse_transform(points.reshape(-1, 1)), points.shape)
+        mapped[:, finite] = values.min(axis=0), values.max(axis=0)
+    return mapped
