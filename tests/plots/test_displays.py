@@ -149,6 +149,7 @@ def test_calibration_sees_that_intervals_are_kept_or_too_narrow():
     good, bad = (plots.CalibrationDisplay.of(made(2000, scale=scale)) for scale in (1.0, 1.5))
     assert good.as_hoped and good.error < 0.02
     assert not bad.as_hoped and bad.error > 0.1 and bad.kept < 20
+    assert f"at only {bad.kept} of 95 levels." in bad.words() and f"at {good.kept} of 95 levels." in good.words()
     assert (bad.low <= bad.observed).all() and (bad.observed <= bad.high).all()
 
 

@@ -72,9 +72,13 @@ class CalibrationDisplay(PredictionsDisplay):
 
     @property
     def as_hoped(self) -> bool | None:
-        if self.kept < KEPT * len(self.nominal) or not self.coverage_kept:
+        if self._few_kept or not self.coverage_kept:
             return False
         return None if self._farthest_limits > VAGUE else True
+
+    @property
+    def _few_kept(self) -> bool:
+        return self.kept < KEPT * len(self.nominal)
 
     @property
     def _within(self) -> npt.NDArray[np.bool_]:
@@ -101,9 +105,12 @@ class CalibrationDisplay(PredictionsDisplay):
             return (
                 f"The rows are too few to tell: 95 % limits lie up to {100 * self._farthest_limits:.0f} points apart."
             )
-        headline = "" if self.coverage_kept else f", but not at {percent(self.coverage)}"
-        levels = counted(len(self.nominal), "level")
-        return f"The nominal coverage lies within the 95 % limits at {self.kept} of {levels}{headline}."
+        kept = f"{self.kept} of {counted(len(self.nominal), 'level')}"
+        if self._few_kept:
+            kept = f"only {kept}"
+        elif not self.coverage_kept:
+            kept = f"{kept}, but not at {percent(self.coverage)}"
+        return f"The nominal coverage lies within the 95 % limits at {kept}."
 
     def height(self, kind: str = "") -> float:
         return 3.6
