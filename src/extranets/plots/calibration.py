@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import metrics
-from extranets.evaluation import SMALLEST_STD, VAGUE, Array, Predictions, binomial_limits, coverage_table
+from extranets.evaluation import CONFIDENCE, SMALLEST_STD, VAGUE, Array, Predictions, binomial_limits, coverage_table
 from extranets.plots._columns import binned
 from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
@@ -17,9 +17,6 @@ from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
-
-
-KEPT = 0.9  # share of levels; limits of neighbouring levels err together, so one in twenty outside is no surprise
 
 
 @dataclass(eq=False)
@@ -34,6 +31,9 @@ class CalibrationDisplay(PredictionsDisplay):
     quantile_levels, quantile_observed : array of shape (99,)
     coverage : float
         The level that matters most: all is well only if it is kept.
+    band : float
+        How far the curve of a model whose levels are all right may be from the diagonal: at most so far with 95 % confidence. The
+        limits hold for one level at a time, so some of them are missed by chance.
     """
 
     all_levels: ClassVar[bool] = True
@@ -45,15 +45,21 @@ class CalibrationDisplay(PredictionsDisplay):
     quantile_levels: Array
     quantile_observed: Array
     coverage: float
+    band: float
 
     @classmethod
     def _of(cls, predictions: Predictions, coverage: float) -> Self:
+        from scipy.stats import kstwo
+
         p = predictions
         rows = coverage_table(p)
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
         std = np.maximum(p.std, SMALLEST_STD)
         quantiles = metrics.calibration_curve(p.y, p.mean, std, kind="quantile", dof=p.dof)
-        return cls(nominal, observed, low, high, *quantiles, coverage)
+        # Observed coverage is the distribution function of the lowest level that holds each target, so that its distance
+        # from the nominal one is Kolmogorov's and Smirnov's.
+        band = float(kstwo.ppf(CONFIDENCE, len(p)))
+        return cls(nominal, observed, low, high, *quantiles, coverage, band)
 
     @property
     def error(self) -> float:
@@ -72,13 +78,14 @@ class CalibrationDisplay(PredictionsDisplay):
 
     @property
     def as_hoped(self) -> bool | None:
-        if self._few_kept or not self.coverage_kept:
+        if not (self.in_band and self.coverage_kept):
             return False
         return None if self._farthest_limits > VAGUE else True
 
     @property
-    def _few_kept(self) -> bool:
-        return self.kept < KEPT * len(self.nominal)
+    def in_band(self) -> bool:
+        """Whether the curve is no farther from the diagonal than chance allows."""
+        return bool(np.abs(self.observed - self.nominal).max() <= self.band)
 
     @property
     def _within(self) -> npt.NDArray[np.bool_]:
@@ -105,12 +112,11 @@ class CalibrationDisplay(PredictionsDisplay):
             return (
                 f"The rows are too few to tell: 95 % limits lie up to {100 * self._farthest_limits:.0f} points apart."
             )
-        kept = f"{self.kept} of {counted(len(self.nominal), 'level')}"
-        if self._few_kept:
-            kept = f"only {kept}"
-        elif not self.coverage_kept:
-            kept = f"{kept}, but not at {percent(self.coverage)}"
-        return f"The nominal coverage lies within the 95 % limits at {kept}."
+        but = "" if self.coverage_kept else f", but not at {percent(self.coverage)}"
+        return (
+            f"The nominal coverage lies within the 95 % limits at {self.kept} of {counted(len(self.nominal), 'level')}{but}. The "
+            f"curve as a whole {'is no' if self.in_band else 'is'} farther off than chance allows ({100 * self.band:.1f} points)."
+        )
 
     def height(self, kind: str = "") -> float:
         return 3.6
