@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from extranets.cli import main
+from extranets.cli import _say_warning, main
 from extranets.data import simulated_rents
 
 COMMAND = [sys.executable, "-c", "from extranets.cli import main; main()"]
@@ -50,6 +50,7 @@ def here(monkeypatch, capfd):
     def call(*arguments):
         arguments = ["extranets", *map(str, arguments)]
         capfd.readouterr()
+        _say_warning.cache_clear()
         monkeypatch.setattr(sys, "argv", arguments)
         with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
             main()

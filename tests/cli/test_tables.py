@@ -30,15 +30,15 @@ def test_fit_tells_what_it_took_the_columns_for_and_its_cross_validated_scores(r
     assert "Fold 1 of 2" in errors and "Training" in errors and "model.xnet" in errors
 
 
-def test_fit_in_json_agrees_with_the_file(rents, tmp_path, extranets):
+def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     model = tmp_path / "m.xnet"
     quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
-    done = extranets("fit", rents / "train.csv", "-t", "rent", "--features", "area,district", *quick, "-o", model)
+    done = here("fit", rents / "train.csv", "-t", "rent", "--features", "area,district", *quick, "-o", model)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["n_rows"] == 400 and told["coverage"] == 0.8 and done.stderr == ""
     assert [column["name"] for column in told["columns"]] == ["area", "district"]
-    info = json.loads(extranets("info", model, "--json").stdout)
+    info = json.loads(here("info", model, "--json").stdout)
     assert info["about"]["cross_validation"] == told["cross_validation"]
     loaded = package.load(model)
     assert loaded.regressor_.n_estimators == 3 and loaded.regressor_.verbose == 0
@@ -260,17 +260,17 @@ def broken(name, tmp_path):
         ("empty", ["empty"]),
     ],
 )
-def test_a_malformed_table_is_refused_by_file_row_and_column(tmp_path, extranets, name, words):
-    done = extranets("fit", broken(name, tmp_path), "--target", "price", "-o", tmp_path / "m.xnet")
+def test_a_malformed_table_is_refused_by_file_row_and_column(tmp_path, here, name, words):
+    done = here("fit", broken(name, tmp_path), "--target", "price", "-o", tmp_path / "m.xnet")
     assert done.returncode == 3 and "Traceback" not in done.stderr and done.stdout == ""
     told = " ".join(done.stderr.split())
     assert all(word in told for word in ["houses.csv", *words]), told
 
 
-def test_rows_without_a_target_can_be_left_out(tmp_path, extranets):
+def test_rows_without_a_target_can_be_left_out(tmp_path, here):
     path = broken("target gap", tmp_path)
     quick = ("--set", "n_estimators=2", "--set", "max_iter=1", "--folds", 0, "--json", "--quiet")
-    done = extranets("fit", path, "-t", "price", "--drop-missing-target", *quick, "-o", tmp_path / "m.xnet")
+    done = here("fit", path, "-t", "price", "--drop-missing-target", *quick, "-o", tmp_path / "m.xnet")
     assert done.returncode == 0 and json.loads(done.stdout)["n_rows"] == 70_049, done.stderr
 
 
@@ -308,10 +308,10 @@ def test_standard_input_to_standard_output_gives_the_same(rents, extranets):
     assert piped.stdout.splitlines()[0] == "flat,prediction,sd,lower_90,upper_90"
 
 
-def test_components_and_members(rents, extranets, tmp_path):
+def test_components_and_members(rents, here, tmp_path):
     path = tmp_path / "out.csv"
     keep = ("--components", "--members", "--keep", "district", "-o", path)
-    assert extranets("predict", rents / "model.xnet", rents / "test.csv", *keep).returncode == 0
+    assert here("predict", rents / "model.xnet", rents / "test.csv", *keep).returncode == 0
     out = pandas.read_csv(path)
     np.testing.assert_allclose(out["epistemic_sd"] ** 2 + out["aleatoric_sd"] ** 2, out["sd"] ** 2, rtol=1e-9)
     members = out[[f"member_{number}" for number in range(5)]]
@@ -319,8 +319,8 @@ def test_components_and_members(rents, extranets, tmp_path):
     assert out.columns[:2].tolist() == ["flat", "district"]
 
 
-def test_json_lines(rents, extranets):
-    done = extranets("predict", rents / "model.xnet", rents / "test.csv", "--json")
+def test_json_lines(rents, here):
+    done = here("predict", rents / "model.xnet", rents / "test.csv", "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) == 300 and list(lines[0]) == ["flat", "prediction", "sd", "lower_90", "upper_90"]
 
@@ -404,10 +404,10 @@ def test_a_kept_column_may_begin_like_a_prediction(rents, here, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_kept_column_must_not_hide_a_prediction(rents, extranets, tmp_path):
+def test_a_kept_column_must_not_hide_a_prediction(rents, here, tmp_path):
     table = pandas.read_csv(rents / "test.csv").rename(columns={"flat": "sd"})
     table.to_csv(tmp_path / "t.csv", index=False)
-    done = extranets("predict", rents / "model.xnet", tmp_path / "t.csv", "--keep", "sd")
+    done = here("predict", rents / "model.xnet", tmp_path / "t.csv", "--keep", "sd")
     assert done.returncode == 2 and "rename it" in done.stderr
 
 
@@ -424,11 +424,11 @@ def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
     assert done.returncode == 3 and all(word in done.stderr for word in ("less.csv", "built", "area"))
 
 
-def test_a_failed_prediction_leaves_no_file(rents, extranets, tmp_path):
+def test_a_failed_prediction_leaves_no_file(rents, here, tmp_path):
     table = pandas.read_csv(rents / "test.csv", dtype=str)
     table.loc[299, "area"] = "large"
     table.to_csv(tmp_path / "new.csv", index=False)
-    done = extranets("predict", rents / "model.xnet", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    done = here("predict", rents / "model.xnet", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
     assert done.returncode == 3 and all(word in done.stderr for word in ("new.csv", "300", "area", "large"))
     assert not (tmp_path / "out.csv").exists()
 
@@ -443,26 +443,24 @@ def test_a_value_too_far_from_training_is_named(rents, here, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a model", b"\x80\x04}."])
-def test_a_file_that_is_no_model_has_its_own_exit_code(rents, extranets, tmp_path, content):
+def test_a_file_that_is_no_model_has_its_own_exit_code(rents, here, tmp_path, content):
     (tmp_path / "bad.xnet").write_bytes(content)
-    done = extranets("predict", tmp_path / "bad.xnet", rents / "test.csv")
+    done = here("predict", tmp_path / "bad.xnet", rents / "test.csv")
     assert done.returncode == 4 and "bad.xnet" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_an_estimator_of_arrays_is_refused_with_the_way_out(rents, extranets, tmp_path):
+def test_an_estimator_of_arrays_is_refused_with_the_way_out(rents, here, tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 2))
     package.PBPRegressor(max_iter=2).fit(X, X[:, 0]).save(tmp_path / "m.xnet")
-    done = extranets("predict", tmp_path / "m.xnet", rents / "test.csv")
+    done = here("predict", tmp_path / "m.xnet", rents / "test.csv")
     assert done.returncode == 4 and "TableRegressor" in done.stderr
 
 
 # -- evaluate, compare, info ---------------------------------------------------------------------------------------------
 
 
-def test_evaluate_gives_the_scores_of_the_predictions(rents, extranets):
-    told = json.loads(
-        extranets("evaluate", rents / "model.xnet", rents / "test.csv", "--json", "--coverage", 0.7).stdout
-    )
+def test_evaluate_gives_the_scores_of_the_predictions(rents, here):
+    told = json.loads(here("evaluate", rents / "model.xnet", rents / "test.csv", "--json", "--coverage", 0.7).stdout)
     table = pandas.read_csv(rents / "test.csv")
     model, y = package.load(rents / "model.xnet"), table["rent"].to_numpy()
     assert told["n_rows"] == 300 and told["scores"]["rmse"] == pytest.approx(metrics.rmse(y, model.predict(table)))
@@ -491,8 +489,8 @@ def test_compare_ranks_methods(rents, extranets):
     assert "100 of 400 rows" in done.stderr and "pbp: fold 2 of 2" in done.stderr
 
 
-def test_compare_names_a_method_that_does_not_exist(rents, extranets):
-    done = extranets("compare", rents / "train.csv", "-t", "rent", "--method", "pdp")
+def test_compare_names_a_method_that_does_not_exist(rents, here):
+    done = here("compare", rents / "train.csv", "-t", "rent", "--method", "pdp")
     assert done.returncode == 2 and "pbp" in done.stderr
 
 
@@ -521,8 +519,8 @@ def test_noise_is_seen_by_its_r2(here, tmp_path):
     assert told["r2"] == pytest.approx(1 - told["rmse"] ** 2 / frame["y"].var(ddof=0)) and told["r2"] < 0.2
 
 
-def test_info_tells_what_is_inside(rents, extranets):
-    done = extranets("info", rents / "model.xnet")
+def test_info_tells_what_is_inside(rents, here):
+    done = here("info", rents / "model.xnet")
     words = (
         "ExtraNetsRegressor",
         "400 rows",
@@ -536,12 +534,12 @@ def test_info_tells_what_is_inside(rents, extranets):
     assert done.returncode == 0 and all(word in done.stdout for word in words), done.stdout
 
 
-def test_info_finds_a_flipped_bit(rents, extranets, tmp_path):
+def test_info_finds_a_flipped_bit(rents, here, tmp_path):
     content = bytearray((rents / "model.xnet").read_bytes())
     content[-100] ^= 4
     (tmp_path / "bad.xnet").write_bytes(content)
-    assert extranets("info", tmp_path / "bad.xnet").returncode == 4
-    assert extranets("info", tmp_path / "bad.xnet", "--json").returncode == 4
+    assert here("info", tmp_path / "bad.xnet").returncode == 4
+    assert here("info", tmp_path / "bad.xnet", "--json").returncode == 4
 
 
 # -- report, demo --------------------------------------------------------------------------------------------------------
@@ -579,10 +577,10 @@ def test_report_says_that_its_source_is_not_there(here):
     assert done.returncode == 2 and "there is no file nope" in done.stderr
 
 
-def test_report_needs_a_table_or_a_run(rents, extranets, tmp_path):
-    assert extranets("report", rents / "model.xnet").returncode == 2
-    assert extranets("report", tmp_path, rents / "test.csv").returncode == 2
-    done = extranets("report", tmp_path)
+def test_report_needs_a_table_or_a_run(rents, here, tmp_path):
+    assert here("report", rents / "model.xnet").returncode == 2
+    assert here("report", tmp_path, rents / "test.csv").returncode == 2
+    done = here("report", tmp_path)
     assert done.returncode == 1 and "is no run" in done.stderr
 
 
@@ -604,8 +602,8 @@ def test_demo_overwrites_nothing_unasked(here, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "info", "demo"])
-def test_help_has_an_example(extranets, command):
-    done = extranets(command, "--help")
+def test_help_has_an_example(here, command):
+    done = here(command, "--help")
     assert done.returncode == 0 and "Example" in done.stdout and f"extranets {command}" in done.stdout
 
 
