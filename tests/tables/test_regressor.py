@@ -342,3 +342,9 @@ def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path)
     assert not isinstance(caught.value, TableError)
     with pytest.raises(ValueError, match=r"Row 0, column 0 lies .* too far for any prediction"):
         model.regressor_.predict(np.array([[1e200] * model.regressor_.n_features_in_]))
+
+
+def test_a_plan_for_a_table_is_no_table():
+    frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
+    with pytest.raises(TypeError, match=r"X is a polars LazyFrame, which holds no rows yet; pass X.collect\(\)"):
+        TableRegressor().fit(frame.lazy(), [1.0, 2.0, 3.0])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import pytest
 
-from extranets.tables import TableError, open_table, open_writer
+from extranets.tables import TableError, open_table, open_writer, writing
 
 BLOCK = pandas.DataFrame({"id": ["a", None, "c,d"], "value": [0.1 + 0.2, np.nan, 1e-300], "count": [1, 2, 3]})
 
@@ -124,3 +124,21 @@ def test_a_reader_that_stops_is_no_error():
     errors = process.stderr.read()
     assert process.wait() == 0
     assert int(errors) < 10_000  # nothing but the number of blocks, and it stopped early
+
+
+def test_a_writer_that_is_never_used_leaves_nothing(tmp_path):
+    """As when a signal ends the program between the opening and the ``with``."""
+    writer = open_writer(tmp_path / "out.csv")
+    assert len(list(tmp_path.iterdir())) == 1
+    del writer
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_layout_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+    def fails(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writing, "_layout", fails)
+    with pytest.raises(KeyboardInterrupt):
+        open_writer(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -19,8 +19,8 @@ def check_training_table(
 
     The last array tells which rows are used.
     """
-    _refuse_lazy(X, "X")
-    _refuse_lazy(y, "y")
+    refuse_lazy(X, "X")
+    refuse_lazy(y, "y")
     _refuse_non_numeric(X)
     _refuse_target(y)
     X, y = validate_data(
@@ -41,7 +41,7 @@ def check_training_table(
 
 def check_table(estimator: BaseEstimator, X: Any) -> Any:
     """X as float64 or float32 (dense or CSR) with the columns that the estimator was fitted on."""
-    _refuse_lazy(X, "X")
+    refuse_lazy(X, "X")
     _refuse_non_numeric(X)
     X = validate_data(
         estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -61,7 +61,8 @@ def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArra
     return np.atleast_1d(given.astype(np.float64)), given.ndim == 0
 
 
-def _refuse_lazy(values: Any, name: str) -> None:
+def refuse_lazy(values: Any, name: str) -> None:
+    """A plan for a table is no table yet."""
     if type(values).__module__.startswith("polars") and hasattr(values, "collect"):
         raise TypeError(f"{name} is a polars LazyFrame, which holds no rows yet; pass {name}.collect().")
 

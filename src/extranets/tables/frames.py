@@ -9,12 +9,15 @@ import pandas
 import pyarrow as pa
 from scipy import sparse
 
+from extranets.estimators._validation import refuse_lazy
+
 
 def as_frame(X: Any, names: list[str] | None = None) -> pandas.DataFrame:
     """A pandas or polars data frame, an Arrow table or an array, as a pandas data frame whose columns are named by texts.
 
     ``names`` are for a table that names no columns, as an array; without them they are ``x0``, ``x1``, ...
     """
+    refuse_lazy(X, "X")
     if isinstance(X, pa.Table | pa.RecordBatch):
         return X.to_pandas(date_as_object=False)
     if type(X).__module__.startswith("polars"):

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import weakref
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -42,6 +43,8 @@ class TableWriter:
         self._path = path  # None: standard output
         self._temporary = temporary
         self._open = True
+        if path is not None:
+            weakref.finalize(self, temporary.unlink, missing_ok=True)  # a signal may come before a "with" has begun
 
     def write(self, frame: pandas.DataFrame) -> bool:
         """Append rows. False: whoever read standard output has closed it, and writing more is of no use."""
@@ -122,8 +125,13 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
         raise TableError(f"{target}: it is a folder, or its folder is not there.")
     _atomic.refuse_special(target)
     temporary = _atomic.beside(target)
-    file = pa.output_stream(os.fspath(temporary), compression=packing)
-    return TableWriter(_layout(format, file), target, temporary)
+    try:
+        return TableWriter(
+            _layout(format, pa.output_stream(os.fspath(temporary), compression=packing)), target, temporary
+        )
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _forget_stdout() -> None:
