@@ -610,3 +610,13 @@ def test_help_has_an_example(here, command):
 def test_version_and_exit_codes_are_told(extranets):
     assert extranets("--version").stdout.strip() == f"extranets {package.__version__}"
     assert "Exit codes" in extranets("--help").stdout
+
+
+def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
+    """Not by every fold of the cross-validation too."""
+    rows = [f"{x},{x * x}\n" for x in range(60)]
+    (tmp_path / "copies.csv").write_text("".join(["x,y\n", *rows, *rows[:20]]))
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
+    done = here("fit", tmp_path / "copies.csv", "-t", "y", *quick, "-o", tmp_path / "m.xnet")
+    assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
+    assert "20 of 80 rows" in done.stderr

@@ -7,7 +7,14 @@ import warnings
 import numpy as np
 import pytest
 
-from extranets import BootstrapNetsRegressor, DeltaMethodRegressor, ExtraNetsRegressor
+from extranets import (
+    BootstrapNetsRegressor,
+    DeepEnsembleRegressor,
+    DeltaMethodRegressor,
+    ExtraNetsRegressor,
+    MCDropoutRegressor,
+    MeanVarianceRegressor,
+)
 from extranets.estimators._copies import _hash, copies
 
 QUICK = {"hidden_layer_sizes": (3,), "max_iter": 2, "random_state": 0}
@@ -56,20 +63,35 @@ def test_rows_with_the_same_hash_are_the_same():
 
 
 @pytest.mark.filterwarnings("ignore:.*out-of-bag", "ignore:.*out of some", "ignore:.*collapse_r2", "ignore:J'J is near")
-@pytest.mark.parametrize("cls", [ExtraNetsRegressor, BootstrapNetsRegressor, DeltaMethodRegressor])
+@pytest.mark.parametrize("cls", [ExtraNetsRegressor, BootstrapNetsRegressor, DeltaMethodRegressor, MCDropoutRegressor])
 def test_many_copies_are_worth_a_warning(cls):
     X, y = with_copies(100, 25)
-    with pytest.warns(UserWarning, match=r"25 of 125 rows are copies of others \(row 100 of row 0, for example\)"):
+    with pytest.warns(
+        UserWarning, match=r"25 of 125 rows are copies of others \(counted from 0, row 100 of row 0, for"
+    ):
         cls(**QUICK).fit(X, y[:, 0])
     weight = np.ones(125)
     weight[0] = 0
-    with pytest.warns(UserWarning, match=r"24 of 124 rows are copies of others \(row 101 of row 1, for example\)"):
+    with pytest.warns(
+        UserWarning, match=r"24 of 124 rows are copies of others \(counted from 0, row 101 of row 1, for"
+    ):
         cls(**QUICK).fit(X, y[:, 0], sample_weight=weight)
 
 
-@pytest.mark.parametrize(("n_copies", "changes"), [(5, {}), (25, {"noise": "train", "interval": "paper"})])
-def test_few_copies_are_not_nor_where_no_row_is_held_out(n_copies, changes):
+@pytest.mark.parametrize(
+    ("n_copies", "model"),
+    [
+        (5, ExtraNetsRegressor(**QUICK)),
+        (25, ExtraNetsRegressor(**QUICK, noise="train", interval="paper")),
+        (25, BootstrapNetsRegressor(**QUICK, noise="train")),
+        (25, MeanVarianceRegressor(**QUICK)),
+        (25, DeepEnsembleRegressor(**QUICK)),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*collapse_r2", "ignore:noise='train'", "ignore:.*out of some")
+def test_few_copies_are_not_nor_where_no_row_is_held_out(n_copies, model):
     X, y = with_copies(100, n_copies)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*are copies")
-        ExtraNetsRegressor(**QUICK, collapse_r2=-1, **changes).fit(X, y[:, 0])
+        model.fit(X, y[:, 0])

@@ -226,14 +226,13 @@ def _tune(model: Any, training: Labelled, seconds: float, given: dict[str, Any],
 
 def _cross_validate(model: Any, training: Labelled, level: float, folds: int, seed: int, quiet: bool) -> dict[str, Any]:
     from extranets.evaluation import cross_validate
-    from extranets.tables import TableWarning
 
     def begin_fold(number: int, n_folds: int) -> None:
         if not quiet:
             say(f"Fold {number} of {n_folds}:")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TableWarning)  # that a fold has no row of some category is no news
+        warnings.simplefilter("ignore")  # each fold would repeat what the fit to all rows says once
         found = cross_validate(
             model, training.X, training.y, coverage=level, n_folds=folds, seed=seed, begin_fold=begin_fold
         )

@@ -20,10 +20,10 @@ def warn_of_copies(sample: Sample) -> None:
         return
     number = np.arange(len(sample.y)) if sample.used is None else np.flatnonzero(sample.used)
     warn_user(
-        f"{len(rows)} of {len(sample.y)} rows are copies of others (row {number[rows[0]]} of row {number[originals[0]]}, for "
-        "example). Networks that are judged by a row have then trained on its copy, so that their errors look too small, and "
-        "intervals for rows that are no copies are too narrow. Leave the copies out first (drop_duplicates), unless new "
-        "rows will be copies as often."
+        f"{len(rows)} of {len(sample.y)} rows are copies of others (counted from 0, row {number[rows[0]]} of row "
+        f"{number[originals[0]]}, for example). Networks that are judged by a row have then trained on its copy, so that their "
+        "errors look too small, and intervals for rows that are no copies are too narrow. Leave the copies out first (in "
+        "pandas: drop_duplicates), unless new rows will be copies as often."
     )
 
 

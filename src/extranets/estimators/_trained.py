@@ -88,10 +88,10 @@ class TrainedRegressor(TrainingParameters, NetsRegressor):
         return self._fitted.recipe.seed if self._grows() else draw_seed(self.random_state)
 
     def _learn_with(self, options: engine.Options, sample: Sample, seed: int) -> dict[str, Any]:
-        if self.noise != "train":
-            warn_of_copies(sample)
         old = self._fitted if self._grows() else None
         plan = self._plan(len(sample.y), seed)
+        if plan is not None:
+            warn_of_copies(sample)
         recipe = self._recipe(options, sample, plan, seed)
         if old is not None:
             self._check_growth(old, recipe)

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from extranets import engine
 from extranets.engine import Moments
 from extranets.estimators._conformal import warn_if_infinite
+from extranets.estimators._copies import warn_of_copies
 from extranets.estimators._fitted import Fitted
 from extranets.estimators._held_out import Plan, Sample
 from extranets.estimators._onnx import in_units, network_moments, network_predictions
@@ -184,6 +185,7 @@ class BootstrapNetsRegressor(TrainedRegressor, EnsembleSize):
         held, usable = out_of_bag(resampled, in_bag, sample, self._machine())
         self._check_out_of_bag(usable)
         if self.noise == "oob":
+            warn_of_copies(sample)
             noises = self._noises_by(lambda file: held_out_variance(held, n_averaged(file, len(resampled))))
         else:
             noises = self._residual_variances(fitted, sample, fitted.ensemble.parameters_per_output)
