@@ -7,6 +7,7 @@ import math
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 import sklearn.metrics
 from hypothesis import given
@@ -24,6 +25,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from extranets import ExtraNetsRegressor, metrics
+from extranets.tables import TableRegressor
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -716,6 +718,16 @@ def test_what_transformed_targets_do_not_have_is_named():
     two = TransformedTargetRegressor(nets(), transformer=StandardScaler()).fit(X, np.c_[TARGET, X[:, 1]])
     with pytest.raises(TypeError, match="score each target by itself"):
         SCORERS["interval_score"](two, X, np.c_[TARGET, X[:, 1]])
+
+
+def test_a_regressor_for_tables_transforms_no_target():
+    """It has a ``transformer_`` too, of its columns."""
+    table = pandas.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "yes", "no")})
+    for inner in (nets(), BayesianRidge()):
+        model = TableRegressor(inner).fit(table, TARGET)
+        for name, scorer in SCORERS.items():
+            inside = scorer(model.regressor_, model.encode(table), TARGET)
+            assert scorer(model, table, TARGET) == pytest.approx(inside), name
 
 
 def test_a_constant_target_is_scored_where_a_score_exists():

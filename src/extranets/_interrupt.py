@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 INTERRUPTED = 130
@@ -16,7 +17,7 @@ INTERRUPTED = 130
 
 def hold() -> None:
     """From now on Ctrl-C ends the process without a traceback: nothing has been begun."""
-    if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler and _in_main_thread():
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
 
 
@@ -24,6 +25,11 @@ def release() -> None:
     """From now on Ctrl-C is a KeyboardInterrupt again."""
     if _is_command() and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _in_main_thread() -> bool:
+    """No other may set what a signal does."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def _is_command() -> bool:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from extranets.estimators import METHODS
+from extranets.estimators._copies import CopiedRowsWarning
 from extranets.evaluation import Array, OutOfFold, cross_validate, sample_rows
 from extranets.tables import Schema, TableRegressor
 from extranets.uncertainty.conformal import cv_plus_interval
@@ -133,6 +134,7 @@ def compare(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # each fold would repeat what a fit of the method says once
+                warnings.simplefilter("default", CopiedRowsWarning)  # but this is about the comparison
                 found[name] = cross_validate(
                     model, X, y, coverage=coverage, n_folds=n_folds, enough_rows=len(y), seed=seed, begin_fold=fold
                 )

@@ -619,4 +619,17 @@ def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
     done = here("fit", tmp_path / "copies.csv", "-t", "y", *quick, "-o", tmp_path / "m.xnet")
     assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
-    assert "20 of 80 rows" in done.stderr
+    methods = ("--method", "extra-nets", "--method", "bootstrap")
+    done = here("compare", tmp_path / "copies.csv", "-t", "y", *methods, "--folds", "2", "-q")
+    assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
+
+
+def test_scores_without_a_number_are_no_reason_to_lose_the_model(here, tmp_path):
+    """Intervals without end."""
+    (tmp_path / "few.csv").write_text("x,y\n" + "".join(f"{x},{x * x}\n" for x in range(12)))
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q", "-o", tmp_path / "m.xnet")
+    done = here(
+        "fit", tmp_path / "few.csv", "-t", "y", "--set", "interval=cv+", "--coverage", "0.95", "--folds", "3", *quick
+    )
+    assert done.returncode == 0 and "intervals are infinite" in done.stderr, done.stderr
+    assert "inf" in done.stdout and package.load(tmp_path / "m.xnet").regressor_.interval == "cv+"

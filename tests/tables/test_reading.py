@@ -426,6 +426,12 @@ def test_a_zip_archive_is_called_one(tmp_path):
         assert "it is a zip archive" in refusal(tmp_path, (tmp_path / "t.zip").read_bytes(), name)
 
 
+def test_an_open_document_is_called_one(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+    assert "save it as .xlsx or .csv" in refusal(tmp_path, (tmp_path / "t.ods").read_bytes(), "t.ods")
+
+
 def test_a_delimiter_is_one_sign(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     for sign in ("", ",,", "§", '"'):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -340,8 +341,10 @@ def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path)
     with pytest.raises(ValueError, match="too far") as caught:
         model.estimate_noise(table, np.full(len(table), 1e200))
     assert not isinstance(caught.value, TableError)
-    with pytest.raises(ValueError, match=r"Row 0, column 0 lies .* too far for any prediction"):
+    with pytest.raises(ValueError, match=r"Row 0, column 0 lies .* too far for any prediction") as caught:
         model.regressor_.predict(np.array([[1e200] * model.regressor_.n_features_in_]))
+    again = pickle.loads(pickle.dumps(caught.value))  # as when another process predicts
+    assert type(again) is type(caught.value) and (str(again), again.what) == (str(caught.value), caught.value.what)
 
 
 def test_a_plan_for_a_table_is_no_table():

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from extranets._json import plain
 from extranets.cli._reading import Labelled, read_labelled
 from extranets.cli._shared import (
     Delimiter,
@@ -141,7 +142,7 @@ def fit(
         "coverage": level,
         "cross_validation": judged,
     }
-    model.save(output, about=about)
+    model.save(output, about=plain(about))
     seconds = time.perf_counter() - begin
     if json:
         columns = [{"name": column.name, "kind": column.kind} for column in model.schema_.columns]
@@ -226,13 +227,14 @@ def _tune(model: Any, training: Labelled, seconds: float, given: dict[str, Any],
 
 def _cross_validate(model: Any, training: Labelled, level: float, folds: int, seed: int, quiet: bool) -> dict[str, Any]:
     from extranets.evaluation import cross_validate
+    from extranets.tables import TableWarning
 
     def begin_fold(number: int, n_folds: int) -> None:
         if not quiet:
             say(f"Fold {number} of {n_folds}:")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # each fold would repeat what the fit to all rows says once
+        warnings.simplefilter("ignore", TableWarning)  # that a fold has no row of some category is no news
         found = cross_validate(
             model, training.X, training.y, coverage=level, n_folds=folds, seed=seed, begin_fold=begin_fold
         )

@@ -10,35 +10,37 @@ from extranets.estimators._scaling import blocks
 from extranets.estimators._warnings import warn_user
 
 MANY = 0.05  # share of the rows that may be copies before held-out errors say little
-ALIKE = 0.9  # share of the rows with a known X that also have its y: with less, X was measured more than once
+ALIKE = 0.9  # share of the rows with a known X that also have its y, beyond chance: with less, X was measured more than once
+
+
+class CopiedRowsWarning(UserWarning):
+    """Held-out errors may be too small."""
 
 
 def warn_of_copies(sample: Sample) -> None:
     """Where so many rows are copies that errors on held-out rows are too small for rows that are none."""
-    rows, originals = copies(sample.X, sample.y)
-    if len(rows) <= MANY * len(sample.y):
-        return
-    number = np.arange(len(sample.y)) if sample.used is None else np.flatnonzero(sample.used)
-    warn_user(
-        f"{len(rows)} of {len(sample.y)} rows are copies of others (counted from 0, row {number[rows[0]]} of row "
-        f"{number[originals[0]]}, for example). Networks that are judged by a row have then trained on its copy, so that their "
-        "errors look too small, and intervals for rows that are no copies are too narrow. Leave the copies out first (in "
-        "pandas: drop_duplicates), unless new rows will be copies as often."
-    )
+    if count_copies(sample.X, sample.y) > MANY * len(sample.y):
+        # The same words for a table and for its folds: warnings that repeat others are not shown.
+        warn_user(
+            f"More than {MANY:.0%} of the rows are copies of others. Networks that are judged by a row have then trained on its "
+            "copy, so that their errors look too small, and intervals for rows that are no copies are too narrow. Leave the "
+            "copies out first (in pandas: drop_duplicates), unless new rows will be copies as often.",
+            CopiedRowsWarning,
+        )
 
 
-def copies(X: npt.NDArray[np.float32], y: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Rows with the X and y of an earlier row, and that row; none where the same X has different y as a rule.
+def count_copies(X: npt.NDArray[np.float32], y: npt.NDArray[np.float32]) -> int:
+    """Rows with the X and y of an earlier row; none where the same X has different y as a rule.
 
-    Shape: X ``(n, k)``, y ``(n, n_outputs)`` -> two of shape ``(n_copies,)``.
+    Shape: X ``(n, k)``, y ``(n, n_outputs)``.
     """
     _, first, group = np.unique(_hash(X), return_index=True, return_inverse=True)
     original = first[group]  # of every row, the first with the same X
     again = np.flatnonzero(original != np.arange(len(y)))
-    rows = again[(y[again] == y[original[again]]).all(axis=1)]
-    if len(rows) < ALIKE * len(again):
-        rows = rows[:0]
-    return rows, original[rows]
+    alike = int((y[again] == y[original[again]]).all(axis=1).sum())
+    shares = np.unique(_hash(y), return_counts=True)[1] / len(y)
+    chance = float(shares @ shares)  # that two rows have the same y, as most have where y is 0 as a rule
+    return alike if alike > (1 - (1 - ALIKE) * (1 - chance)) * len(again) else 0
 
 
 def _hash(table: npt.NDArray[np.float32]) -> npt.NDArray[np.uint64]:

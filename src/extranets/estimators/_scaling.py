@@ -24,12 +24,15 @@ class TooFarError(ValueError):
     """A value at which activations would overflow. ``column`` is its position, ``what`` the message without the place."""
 
     def __init__(self, row: int, column: int, value: float, deviations: float) -> None:
-        self.column, self.value = int(column), float(value)
+        self.row, self.column, self.value, self.deviations = int(row), int(column), float(value), float(deviations)
         self.what = (
             f"lies {deviations:.3g} standard deviations from the training mean, too far for any prediction. Check the value "
             "and its unit."
         )
         super().__init__(f"Row {row}, column {column} {self.what}")
+
+    def __reduce__(self) -> tuple[type[TooFarError], tuple[int, int, float, float]]:
+        return type(self), (self.row, self.column, self.value, self.deviations)  # back from other processes
 
 
 @storable("Scaling")

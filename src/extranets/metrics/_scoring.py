@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.metrics._scorer import _BaseScorer  # with it come weights, metadata routing and what searches ask for
 
 from extranets.metrics._checks import Array, Weights
@@ -61,7 +62,7 @@ def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
     estimator, X = _innermost(estimator, X)
     if hasattr(estimator, "predict_interval"):
         return np.moveaxis(np.asarray(estimator.predict_interval(X, coverage)), -1, 0)
-    if _transforms_target(estimator):
+    if isinstance(estimator, TransformedTargetRegressor):
         return _mapped_back(_bounds(estimator.regressor_, X, coverage), estimator.transformer_)
     mean, std, _ = _moments(estimator, X)
     return np.moveaxis(predictive.interval(mean, std, [coverage])[..., 0], -1, 0)
@@ -69,7 +70,7 @@ def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
 
 def _moments(estimator: Any, X: Any) -> Moments:
     estimator, X = _innermost(estimator, X)
-    if _transforms_target(estimator):
+    if isinstance(estimator, TransformedTargetRegressor):
         raise TypeError(
             f"{type(estimator).__name__} gives no standard deviation in units of the target, which this scorer needs. Use "
             f"interval_score_scorer, or fit {type(estimator.regressor_).__name__} to the target as it is."
@@ -90,11 +91,6 @@ def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator = estimator.steps[-1][1]
         else:
             return estimator, X
-
-
-def _transforms_target(estimator: Any) -> bool:
-    """Whether it is a fitted TransformedTargetRegressor, or one of its kind."""
-    return hasattr(estimator, "regressor_") and hasattr(estimator, "transformer_")
 
 
 def _mapped_back(bounds: Array, transformer: Any) -> Array:

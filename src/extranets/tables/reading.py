@@ -35,6 +35,7 @@ SUFFIXES = {
 PACKED_SUFFIXES = {".gz", ".bz2", ".zst"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 ARCHIVE = b"PK\x03\x04"
+OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis"  # with which its archive begins
 WORKBOOK = (b"[Content_Types].xml", b"docProps/", b"xl/worksheets/")  # parts of the archive that a workbook is
 STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", ARCHIVE: "excel"}
 
@@ -161,6 +162,8 @@ def _kind(path: str | os.PathLike[str], head: bytes, source: Source) -> str:
     while suffixes and suffixes[-1] in PACKED_SUFFIXES:
         suffixes.pop()
     known = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if head.startswith(ARCHIVE) and OPEN_DOCUMENT in head:
+        raise source.error("it is an OpenDocument file, which is not read; save it as .xlsx or .csv.")
     if known != "excel" and head.startswith(ARCHIVE) and not any(part in head for part in WORKBOOK):
         raise source.error("it is a zip archive, which is not read; unpack it first, or pack the table with gzip.")
     if known is not None:

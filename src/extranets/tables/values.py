@@ -65,7 +65,7 @@ def column_values(column: pandas.Series, source: Source, na_values: Sequence[str
     kind = array.type
     if pa.types.is_dictionary(kind):
         array, kind = pc.cast(array, kind.value_type), kind.value_type
-    if pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision <= WHOLE_DIGITS:
+    if pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision - kind.scale <= WHOLE_DIGITS:
         array, kind = pc.cast(array, pa.int64()), pa.int64()
     if pa.types.is_integer(kind):  # not as doubles, which tell codes of more than 15 digits no longer apart
         return null_numbers(array, na_values)
