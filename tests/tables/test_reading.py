@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extranets.tables import Schema, TableError, open_table, open_writer
+from extranets.tables.values import TEXT, null_words
 
 FRAME = pandas.DataFrame({"area": [50.5, 72.0, None], "city": ["Ulm", "Köln", None], "rooms": [2, 3, 4]})
 CSV = FRAME.to_csv(index=False)
@@ -440,3 +441,14 @@ def test_a_delimiter_is_one_sign(tmp_path):
     for encoding in ("utf-99", "base64", "rot13"):
         with pytest.raises(TableError, match=f"no encoding of text '{encoding}'"):
             open_table(tmp_path / "t.csv", encoding=encoding)
+
+
+def test_nulls_in_slices_of_text():
+    """As blocks of a table are. Releases of Arrow before 24 go wrong where ``if_else`` is used."""
+    text = pa.array(["zz", "NA", " ? ", None, "", "n.k.", "end"], TEXT)
+    for begin in range(7):
+        for n in range(8 - begin):
+            part = text.slice(begin, n)
+            found = null_words(part, ["NA", "n.k."])
+            found.validate(full=True)
+            assert found.to_pylist() == [None if word in ("NA", "n.k.") else word for word in part.to_pylist()]

@@ -11,7 +11,7 @@ import pandas
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extranets.tables.values import TEXT, Mask, as_text
+from extranets.tables.values import TEXT, Mask, as_text, null_where
 
 Moments = npt.NDArray[np.datetime64]
 
@@ -44,7 +44,7 @@ def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
         return _microseconds(values.to_numpy(zero_copy_only=False)), np.zeros(len(values), dtype=bool)
     text = as_text(values)
     # pandas takes the words "now" and "today" for dates
-    digits = pc.if_else(pc.match_substring_regex(text, r"\d"), text, pa.scalar(None, TEXT))
+    digits = null_where(text, pc.invert(pc.match_substring_regex(text, r"\d")))
     series = pandas.Series(digits.to_numpy(zero_copy_only=False), dtype=object)
     found = pandas.to_datetime(series, format=format, errors="coerce", utc=True)
     moments = _microseconds(found.dt.tz_localize(None).to_numpy())

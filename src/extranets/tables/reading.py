@@ -20,7 +20,7 @@ from extranets.tables.delimiters import check_delimiter
 from extranets.tables.errors import Source
 from extranets.tables.excel import Workbook
 from extranets.tables.streams import Prefixed, look, open_bytes, seekable, unpacked
-from extranets.tables.values import TEXT, is_text
+from extranets.tables.values import TEXT, is_text, null_where
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -208,9 +208,8 @@ def _rechunked(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.Ta
         yield pa.Table.from_batches(waiting)
 
 
-def _null_missing(column: pa.ChunkedArray, na_values: Sequence[str]) -> pa.ChunkedArray:
+def _null_missing(column: pa.ChunkedArray, na_values: Sequence[str]) -> pa.ChunkedArray | pa.Array:
     if not is_text(column.type):
         return column
-    text = pc.cast(column, TEXT)
-    missing = pc.is_in(pc.utf8_trim_whitespace(text), pa.array(na_values, TEXT))
-    return pc.if_else(missing, pa.scalar(None, TEXT), text)
+    text = pc.cast(column, TEXT).combine_chunks()
+    return null_where(text, pc.is_in(pc.utf8_trim_whitespace(text), pa.array(na_values, TEXT)))

@@ -112,7 +112,12 @@ def _as_moments(array: pa.Array) -> pa.Array:
 
 def null_words(text: pa.Array, words: Sequence[str]) -> pa.Array:
     """Null where the text is one of the words."""
-    return pc.if_else(pc.is_in(text, pa.array(words, text.type)), pa.scalar(None, text.type), text)
+    return null_where(text, pc.is_in(text, pa.array(words, text.type)))
+
+
+def null_where(text: pa.Array, gone: pa.Array) -> pa.Array:
+    """Null where ``gone`` is true or null. (Before Arrow 24 ``if_else`` with a null spoils slices of text.)"""
+    return pc.replace_with_mask(text, gone, pa.scalar(None, text.type))
 
 
 def null_numbers(numbers: pa.Array, words: Sequence[str]) -> pa.Array:
@@ -165,7 +170,7 @@ def _parse_styled(text: pa.Array, style: str) -> Parsed:
         except pa.ArrowInvalid:
             pass  # a value is no number, or has a plus sign
     bad = _unlike(text, _PATTERNS[style])
-    good = pc.replace_substring_regex(pc.if_else(pa.array(bad), pa.scalar(None, TEXT), text), r"^\+", "")
+    good = pc.replace_substring_regex(null_where(text, pa.array(bad)), r"^\+", "")
     if style in _DIVIDERS:
         good = pc.replace_substring(good, _DIVIDERS[style], "")
     return _floats(pc.replace_substring(good, ",", ".")), bad
