@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from extranets._interrupt import INTERRUPTED
 from extranets.cli._model import Loaded, load_model
 from extranets.cli._shared import (
     Delimiter,
@@ -70,8 +72,8 @@ def predict(
         raise typer.BadParameter("--json prints to standard output; leave out --output.")
     notes, progress = Notes(), Progress(quiet)
     with (
-        _terminable(),
         open_table(table, delimiter=delimiter, encoding=encoding) as reader,
+        _terminable(waits=table == "-"),
         open_writer(output, format="jsonl" if json else None) as writer,
     ):
         kept = _kept_columns(id, keep, loaded, reader.columns)
@@ -90,11 +92,20 @@ def predict(
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """A signal to end is an exception, so that no half-written file is left."""
+def _terminable(waits: bool) -> Iterator[None]:
+    """A signal to end is an exception, so that no half-written file is left.
+
+    ``waits``: a thread may wait for more input. Python would wait for that thread, or abort, so it ends without farewell.
+    """
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
+    except (KeyboardInterrupt, SystemExit) as end:
+        if waits:
+            with suppress(OSError):
+                sys.stdout.flush()
+            os._exit(INTERRUPTED if isinstance(end, KeyboardInterrupt) else TERMINATED)
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -19,9 +19,13 @@ CHUNK = 1 << 20
 
 
 def open_bytes(path: str | os.PathLike[str]) -> tuple[BinaryIO, str]:
-    """A stream and the name that messages call it. ``-`` is standard input."""
+    """A stream and the name that messages call it. ``-`` is standard input.
+
+    That is read without its buffer, which has a lock: a thread of Arrow's that waits for input would hold it, and Python aborts
+    when it cannot have it at the end, after Ctrl-C or a signal to end.
+    """
     if os.fspath(path) == "-":
-        return sys.stdin.buffer, "standard input"
+        return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), "standard input"
     return open(path, "rb"), os.fspath(path)
 
 
@@ -47,11 +51,16 @@ class Prefixed(io.RawIOBase):
         if self._waiting:
             out, self._waiting = self._waiting[:size], self._waiting[size:]
             return out
-        return bytes(self._rest.read(size) if size < sys.maxsize else self._rest.read())
+        return _read(self._rest, size) if size < sys.maxsize else bytes(self._rest.read())
 
 
 def look(stream: Any, size: int = CHUNK) -> Prefixed:
-    """The stream with its first bytes, up to ``size``, in ``head``. A pipe may give them in small pieces."""
+    """The stream with its first bytes, up to ``size``, in ``head``."""
+    return Prefixed(_read(stream, size), stream)
+
+
+def _read(stream: Any, size: int) -> bytes:
+    """So many bytes, or all that are left. A pipe may give them in small pieces."""
     pieces, count = [], 0
     while count < size:
         piece = stream.read(size - count)
@@ -59,7 +68,7 @@ def look(stream: Any, size: int = CHUNK) -> Prefixed:
             break
         pieces.append(bytes(piece))
         count += len(piece)
-    return Prefixed(b"".join(pieces), stream)
+    return b"".join(pieces)
 
 
 def unpacked(stream: Prefixed, source: Source) -> Prefixed:
