@@ -1,0 +1,81 @@
+"""Store what every case answers on this machine: python -m tests.estimators.stored_answers.write
+
+Run it only where answers are meant to change; the commit that changes them says why. The models' files stay as they are unless
+``models`` is given: they prove that files of earlier versions still predict the same.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from extranets.engine import _native
+from tests.estimators.stored_answers import cases
+
+FOLDER = Path(__file__).parent
+LARGEST_FILE = 12_000  # bytes: networks of the noise are larger
+ALL_THE_SAME = ("extra_default", "extra_calibrated")  # two with networks of the noise are kept
+
+
+def machine():
+    """What the last bits depend on besides the package's own code."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":")[1].strip() for line in lines if "model name" in line or "stepping" in line]
+    return {
+        "variant": _native.active_variant(),
+        "cpu": " ".join(names[:2]) or platform.processor(),
+        "compiler": _native.compiler(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def write():
+    """One array of all numbers, and in JSON what stands where."""
+    places, settings, numbers = {}, {}, []
+    for name in cases.MODELS:
+        model = cases.fitted(name)
+        settings[name] = cases.settings(model)
+        places[name] = {}
+        for what, values in cases.answers(name, model).items():
+            places[name][what] = values.shape
+            numbers.append(values.ravel())
+    about = json.dumps({"machine": machine(), "settings": settings, "places": places})
+    np.savez_compressed(FOLDER / "answers.npz", about=np.array(about), numbers=np.concatenate(numbers))
+
+
+def read():
+    """What was stored: the machine, settings by case, and answers by case."""
+    with np.load(FOLDER / "answers.npz") as file:
+        about, numbers = json.loads(str(file["about"])), file["numbers"]
+    answers, begin = {}, 0
+    for name, shapes in about["places"].items():
+        answers[name] = {}
+        for what, shape in shapes.items():
+            size = int(np.prod(shape))
+            answers[name][what] = numbers[begin : begin + size].reshape(shape)
+            begin += size
+    return about["machine"], about["settings"], answers
+
+
+def write_models():
+    models = zipfile.ZipFile(FOLDER / "models.zip", "w", zipfile.ZIP_DEFLATED)
+    with models as archive, tempfile.TemporaryDirectory() as folder:
+        for name in cases.MODELS:
+            path = Path(folder) / f"{name}.xnet"
+            cases.fitted(name).save(path)
+            if path.stat().st_size <= LARGEST_FILE or name in ALL_THE_SAME:
+                archive.write(path, path.name)
+
+
+if __name__ == "__main__":
+    write()
+    if sys.argv[1:] == ["models"]:
+        write_models()
