@@ -14,6 +14,10 @@ ROOT = Path(extranets.__file__).parent
 # From the top. A name is a module or a package of src/extranets.
 LAYERS = [
     "_interrupt",
+    "_sklearn",
+    "_arrays",
+    "_warnings",
+    "_progress",
     "_random",
     "_atomic",
     "_json",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.model_file import storable
 
-Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
 
 MOST_BINS = 255  # the engine keeps a bin's number in one byte
@@ -48,7 +48,7 @@ class PiecewiseLinear(_ByValue):
 
     columns: Integers
     offsets: Integers
-    edges: Floats
+    edges: Float32
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
@@ -67,7 +67,7 @@ class PiecewiseLinear(_ByValue):
         if not all((np.diff(edges) >= SMALLEST_GAP).all() for edges in self.edges_of_columns()):
             raise ValueError("the edges of a column must increase")  # NaN does not
 
-    def edges_of_columns(self) -> list[Floats]:
+    def edges_of_columns(self) -> list[Float32]:
         return np.split(self.edges, self.offsets[1:-1]) if len(self.columns) else []
 
     @property
@@ -85,7 +85,7 @@ class Periodic(_ByValue):
     """
 
     columns: Integers
-    frequencies: Floats
+    frequencies: Float32
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
@@ -106,20 +106,20 @@ def _check_columns(columns: Integers) -> None:
         raise ValueError("columns must be increasing numbers from 0 on")
 
 
-def _distinct(ordered: Floats) -> Floats:
+def _distinct(ordered: Float32) -> Float32:
     return ordered[np.concatenate([[True], np.diff(ordered) >= SMALLEST_GAP])]
 
 
-def _is_numeric(distinct: Floats) -> bool:
+def _is_numeric(distinct: Float32) -> bool:
     return len(distinct) >= FEWEST_VALUES
 
 
-def has_numeric_columns(X: Floats) -> bool:
+def has_numeric_columns(X: Float32) -> bool:
     """Whether there is anything to encode. Shape: X ``(n, k)``."""
     return any(_is_numeric(_distinct(np.sort(X[:, column]))) for column in range(X.shape[1]))
 
 
-def learn_piecewise_linear(X: Floats, n_bins: int) -> PiecewiseLinear:
+def learn_piecewise_linear(X: Float32, n_bins: int) -> PiecewiseLinear:
     """Quantiles of every numeric column as edges, the smallest and the largest value among them.
 
     Shape: X ``(n, k)``, the training rows.
@@ -139,7 +139,7 @@ def learn_piecewise_linear(X: Floats, n_bins: int) -> PiecewiseLinear:
     return PiecewiseLinear(columns, offsets, np.concatenate([np.empty(0, dtype=np.float32), *found.values()]))
 
 
-def _edges(values: Floats, n_bins: int) -> Floats:
+def _edges(values: Float32, n_bins: int) -> Float32:
     """Every value of a column that has few of them, else quantiles, equal ones once; none of a column that is not encoded."""
     ordered = np.sort(values)
     distinct = _distinct(ordered)
@@ -149,7 +149,7 @@ def _edges(values: Floats, n_bins: int) -> Floats:
     return _distinct(np.interp(places, np.arange(len(ordered)), ordered).astype(np.float32))
 
 
-def learn_periodic(X: Floats, n_entries: int) -> Periodic:
+def learn_periodic(X: Float32, n_entries: int) -> Periodic:
     """Half as many frequencies as entries, from slow to fast in equal ratios; X is standardised.
 
     Shape: X ``(n, k)``, the training rows.

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import metrics
-
-Array = npt.NDArray[np.float64]
+from extranets._arrays import Array
+from extranets._sklearn import rows_of
 
 # Fine enough for a slider, and the levels that people ask for are among them.
 LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
@@ -260,7 +260,6 @@ def cross_validate(
     """
     from sklearn.base import clone
     from sklearn.model_selection import KFold
-    from sklearn.utils import _safe_indexing
 
     y = np.asarray(y, dtype=np.float64)
     if len(y) < n_folds:
@@ -273,9 +272,9 @@ def cross_validate(
         if begin_fold is not None:
             begin_fold(fold + 1, n_judged)
         begin = time.perf_counter()
-        fitted = clone(model).fit(_safe_indexing(X, train), y[train])
+        fitted = clone(model).fit(rows_of(X, train), y[train])
         seconds += time.perf_counter() - begin
-        held = _safe_indexing(X, test)
+        held = rows_of(X, test)
         parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
     rows, observed, mean, bounds = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return OutOfFold(coverage, n_folds, n_judged, rows, observed, mean, bounds, seconds / n_judged)
@@ -283,9 +282,8 @@ def cross_validate(
 
 def sample_rows(X: Any, y: Array, max_rows: int, seed: int) -> tuple[Any, Array]:
     """At most ``max_rows`` rows, drawn at random, in their old order."""
-    from sklearn.utils import _safe_indexing
 
     if len(y) <= max_rows:
         return X, y
     rows = np.sort(np.random.default_rng(seed).choice(len(y), max_rows, replace=False))
-    return _safe_indexing(X, rows), y[rows]
+    return rows_of(X, rows), y[rows]

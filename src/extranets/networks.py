@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets._random import Purpose, uniforms
 from extranets.encodings import Encoding
 from extranets.model_file import require, storable
-
-Floats = npt.NDArray[np.float32]
 
 MOST_LAYERS = 63  # hidden ones: what the engine's fixed tables hold
 MOST_UNITS = 2**31 - 1  # of a layer: the engine counts in 32 bits
@@ -119,7 +118,7 @@ class Ensemble:
     """Trained members. ``parameters`` holds, member after member and layer after layer, weights in C order, then biases."""
 
     members: Members
-    parameters: Floats
+    parameters: Float32
 
     def __len__(self) -> int:
         return len(self.members)

@@ -13,10 +13,10 @@ from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from extranets import ExtraNetsRegressor, engine
+from extranets._progress import thread_count
 from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
 from extranets.estimators._held_out import Sample, cross_validation, hold_out
-from extranets.estimators._progress import thread_count
 from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
 

@@ -166,8 +166,8 @@ def _network(
     method: str, preset: str | None, set: list[str] | None, seed: int, jobs: int | None, quiet: bool
 ) -> tuple[Any, dict[str, Any]]:
     """The unfitted estimator, and those of its parameters that were asked for."""
+    from extranets._progress import thread_count
     from extranets.estimators import METHODS
-    from extranets.estimators._progress import thread_count
 
     if method not in METHODS:
         raise typer.BadParameter(f"--method: there is no {method}.{hint(method, list(METHODS))}")

@@ -10,7 +10,8 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from extranets._arrays import Array
+
 Rows = npt.NDArray[np.int64]
 
 
@@ -20,7 +21,7 @@ def open_text(path: Path) -> IO[str]:
     return open(path, encoding="utf-8", errors="replace")
 
 
-def read_table(path: Path) -> Floats:
+def read_table(path: Path) -> Array:
     try:
         delimiter = delimiter_of(path)
         return np.loadtxt(path, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2, encoding="utf-8")
@@ -68,7 +69,7 @@ def read_indices(path: Path) -> Rows:
         raise ValueError(f"{path}: whole numbers expected ({error})") from error
 
 
-def check_finite(path: Path, values: Floats, columns: list[int]) -> None:
+def check_finite(path: Path, values: Array, columns: list[int]) -> None:
     """Refuse NaN and infinity in the columns that are used; other columns do not matter."""
     bad = ~np.isfinite(values)
     bad_rows = np.flatnonzero(bad[:, columns].any(axis=1))

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.utils import check_random_state
 
-Floats = npt.NDArray[np.float64]
+from extranets._arrays import Array
+
 RandomState = int | np.random.RandomState | None
 
 N_INPUTS = 5
@@ -29,7 +29,7 @@ LINEAR_MEANS = (-4.0, 1.0, 1.0, 1.0, 5.0)
 LINEAR_NOISE_SD = 1.0
 
 # As printed in the paper. It is not symmetric: entries (1, 5) and (5, 1), and (3, 5) and (5, 3), disagree.
-PRINTED_CORRELATION: Floats = np.array(
+PRINTED_CORRELATION: Array = np.array(
     [
         [1.0, 0.5, 0.6, 0.7, 0.5],
         [0.5, 1.0, 0.7, 0.8, 0.5],
@@ -41,10 +41,10 @@ PRINTED_CORRELATION: Floats = np.array(
 PRINTED_CORRELATION.flags.writeable = False
 
 # One row per hidden unit.
-FIRST_LAYER: Floats = np.array([[-3.0, -2.0, 1.0, 5.0, -3.0], [4.0, 5.0, 2.0, 2.0, -5.0], [-3.0, -4.0, 2.0, -2.0, 3.0]])
-SECOND_LAYER: Floats = np.array([[-1.0, 3.0, 5.0], [-2.0, 3.0, 5.0]])
-OUTPUT_LAYER: Floats = np.array([1.0, 2.0])
-LINEAR_WEIGHTS: Floats = np.array([-8.0, 2.0, 2.0, 2.0, 7.0])
+FIRST_LAYER: Array = np.array([[-3.0, -2.0, 1.0, 5.0, -3.0], [4.0, 5.0, 2.0, 2.0, -5.0], [-3.0, -4.0, 2.0, -2.0, 3.0]])
+SECOND_LAYER: Array = np.array([[-1.0, 3.0, 5.0], [-2.0, 3.0, 5.0]])
+OUTPUT_LAYER: Array = np.array([1.0, 2.0])
+LINEAR_WEIGHTS: Array = np.array([-8.0, 2.0, 2.0, 2.0, 7.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,12 @@ class Simulated:
         Standard deviation of the noise.
     """
 
-    X: Floats
-    y: Floats
-    signal: Floats
+    X: Array
+    y: Array
+    signal: Array
     noise_sd: float
 
-    def split(self, n_train: int = 1200) -> tuple[Floats, Floats, Floats, Floats]:
+    def split(self, n_train: int = 1200) -> tuple[Array, Array, Array, Array]:
         """Give the first ``n_train`` rows for training and the rest for testing.
 
         Parameters
@@ -93,7 +93,7 @@ class Simulated:
         return self.X[:n_train], self.y[:n_train], self.X[n_train:], self.y[n_train:]
 
 
-def correlation_matrix(correlation: str = "upper") -> Floats:
+def correlation_matrix(correlation: str = "upper") -> Array:
     """The symmetric correlation matrix of the inputs.
 
     Parameters
@@ -121,7 +121,7 @@ def correlation_matrix(correlation: str = "upper") -> Floats:
     raise ValueError(f"correlation must be 'upper', 'lower' or 'mean', got {correlation!r}")
 
 
-def nonlinear_signal(X: Floats) -> Floats:
+def nonlinear_signal(X: Array) -> Array:
     """The nonlinear regression function: a ReLU network with hidden layers of 3 and 2 units and every bias 1.
 
     Shape: ``(n, 5) -> (n,)``.
@@ -136,7 +136,7 @@ def nonlinear_signal(X: Floats) -> Floats:
     return np.asarray(1.0 + second @ OUTPUT_LAYER)
 
 
-def linear_signal(X: Floats) -> Floats:
+def linear_signal(X: Array) -> Array:
     """The linear regression function with its three interactions.
 
     Shape: ``(n, 5) -> (n,)``.
@@ -209,7 +209,7 @@ def linear_process(n_samples: int = 1500, *, correlation: str = "upper", random_
 
 
 def _simulate(
-    signal_of: Callable[[Floats], Floats],
+    signal_of: Callable[[Array], Array],
     means: tuple[float, ...],
     noise_sd: float,
     n_samples: int,
@@ -226,7 +226,7 @@ def _simulate(
     return Simulated(X=X, y=signal + rng.normal(0.0, noise_sd, size=n_samples), signal=signal, noise_sd=noise_sd)
 
 
-def _with_covariance(X: Floats, wanted: Floats) -> Floats:
+def _with_covariance(X: Array, wanted: Array) -> Array:
     """Centre ``X`` and map it linearly so that its sample covariance is ``wanted``.
 
     The means are not put back: with them the targets would have three times the mean that the paper reports.

@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.data._text import check_finite, read_indices, read_table
 
 ENVIRONMENT_VARIABLE = "EXTRANETS_DATA"
@@ -26,7 +27,6 @@ CACHE_VARIABLE = "EXTRANETS_CACHE"
 TRAIN_FRACTION = 0.9
 SPLIT_SEED = 1
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 PathLike = str | os.PathLike[str]
 
@@ -83,8 +83,8 @@ class Table:
     """A data set in memory: ``X (rows, features)`` and ``y (rows,)``, both float64, in the file's units and order."""
 
     name: str
-    X: Floats
-    y: Floats
+    X: Array
+    y: Array
 
 
 _YEAR_FILES = ("data.txt.gz", "data.txt", "YearPredictionMSD.txt.gz", "YearPredictionMSD.txt")

@@ -9,14 +9,13 @@ from typing import Any, Literal, Protocol, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.engine import native
 from extranets.engine.options import Options, Trained
 from extranets.networks import Ensemble, Members
 
 Device = Literal["cpu", "cuda"]
 DEVICES: tuple[Device, ...] = ("cpu", "cuda")
-
-Doubles = npt.NDArray[np.float64]
 
 
 class Machine(TypedDict):
@@ -33,7 +32,7 @@ class Moments(Protocol):
     def n_members(self) -> int:
         """Members or passes that a prediction averages."""
 
-    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Doubles, Doubles, Doubles | None]:
+    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
         """Mean, spread (1/T), and the noise variance where it is predicted.
 
         Shape: ``(n, k)`` -> ``(n, n_outputs)`` each.

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 import extranets.engine._native as _native
+from extranets._arrays import Array
 from extranets._random import Purpose, normals
 from extranets.engine.native import _as_columns, _counts, float32
 from extranets.engine.reference_pbp import START, first_means, first_variance
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
-
-Array = npt.NDArray[np.float64]
 
 
 @storable("PBPPosterior")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets._random import Purpose, shuffled, uniforms
 from extranets.encodings import Encoding
 from extranets.engine.options import LOG_VARIANCE_LIMIT, Loss, Options, Schedule
 from extranets.engine.reference_encoding import column_gradient, column_of_input, encoded
 from extranets.networks import Architecture
 
-Array = npt.NDArray[np.float64]
 Layers = list[tuple[Array, Array]]  # (weights (inputs, outputs), biases (outputs,)) from the input upwards
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.encodings import Encoding, PiecewiseLinear
-
-Array = npt.NDArray[np.float64]
 
 
 def encoded(encoding: Encoding | None, X: Array) -> Array:

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx
 
+from extranets._arrays import Array
 from extranets._random import Purpose, normals, shuffled
 from extranets.networks import Architecture
 
-Array = npt.NDArray[np.float64]
 Gamma = tuple[float, float]  # shape and rate of a gamma distribution
 
 START: Gamma = (6.0, 6.0)  # of both precisions, for standardised targets

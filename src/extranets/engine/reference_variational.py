@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets._random import Purpose, normals, shuffled
 from extranets.engine.options import LOG_VARIANCE_LIMIT
 from extranets.engine.reference import (
     Adam,
-    Array,
     Layers,
     Problem,
     backward,

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 import extranets.engine._native as _native
+from extranets._arrays import Float32
 from extranets._random import Purpose, normals
 from extranets.engine.native import native_options, raise_if_diverged, training_arrays
 from extranets.engine.options import Options
 from extranets.model_file import require, storable
-from extranets.networks import Ensemble, Floats, Members
+from extranets.networks import Ensemble, Members
 
 USED_OPTIONS = {"n_epochs", "batch_size", "learning_rate", "schedule", "beta1", "beta2", "epsilon"}
 
@@ -28,11 +29,11 @@ class Posterior:
     """
 
     members: Members
-    mean: Floats
-    std: Floats
-    noise_variance: Floats
-    prior_variance: Floats
-    loss_curve: Floats
+    mean: Float32
+    std: Float32
+    noise_variance: Float32
+    prior_variance: Float32
+    loss_curve: Float32
 
     def __len__(self) -> int:
         return len(self.members)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from extranets._arrays import Array
 from extranets.engine import Moments
 from extranets.estimators import _frames
 from extranets.estimators._conformal import SMALLEST_STD, Conformal
@@ -25,7 +26,7 @@ from extranets.estimators._stored import StoredEstimator, check_variances
 from extranets.estimators._validation import check_levels, check_table, check_training_table
 from extranets.model_file import require
 from extranets.uncertainty import predictive
-from extranets.uncertainty.components import Array, Components, HeldOut
+from extranets.uncertainty.components import Components, HeldOut
 from extranets.uncertainty.conformal import conformal_scores
 from extranets.uncertainty.intervals import Construction, calibrated, total
 from extranets.uncertainty.noise import held_out_variance

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from extranets.estimators._warnings import warn_user
+from extranets._arrays import Array
+from extranets._warnings import warn_user
 from extranets.model_file import require, storable
-from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty.components import Components
 from extranets.uncertainty.conformal import conformal_interval, conformal_quantile
 
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it

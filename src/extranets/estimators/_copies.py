@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from extranets._warnings import warn_user
 from extranets.estimators._held_out import Sample
 from extranets.estimators._scaling import blocks
-from extranets.estimators._warnings import warn_user
 
 MANY = 0.05  # share of the rows that may be copies before held-out errors say little
 ALIKE = 0.9  # share of the rows with a known X that also have its y, beyond chance: with less, X was measured more than once

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.engine import Moments
 from extranets.estimators._held_out import Plan, Sample, errors_on
 from extranets.estimators._onnx import in_units, network_predictions, plus_bounds
@@ -15,7 +16,6 @@ from extranets.estimators._scaling import Scaling
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble
 from extranets.onnx_graph import Bounds, Value, concatenate
-from extranets.uncertainty.components import Array
 from extranets.uncertainty.conformal import cv_plus_interval
 
 MomentsOf = Callable[[Ensemble], Moments]

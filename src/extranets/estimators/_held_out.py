@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets._random import Purpose, generator
 from extranets.engine import Moments
 from extranets.estimators._scaling import blocks
 from extranets.networks import Ensemble
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 
 FEWEST_PER_FOLD = 6  # members per fold that give a usable estimate of the spread
 ENOUGH_ROWS = 5000  # held-out rows beyond which more of them change neither noise nor calibration

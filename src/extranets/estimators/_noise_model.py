@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets._random import Purpose, generator
 from extranets.encodings import learn_piecewise_linear
 from extranets.engine import Machine, Moments
@@ -22,7 +23,7 @@ from extranets.estimators._onnx import network_moments
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.onnx_graph import Value
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 
 WIDE_RANGE = 10.0  # standard deviations of the logarithms, where a file knows no better
 FEWEST_ROWS = 100  # held-out rows that say something about where errors are large

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import onnx_graph
+from extranets._arrays import Array
 from extranets.engine.options import LOG_VARIANCE_LIMIT
 from extranets.estimators._conformal import SMALLEST_STD, warn_if_infinite
 from extranets.estimators._frames import level_name
@@ -20,7 +21,6 @@ from extranets.estimators._scaling import LARGEST_VALUE, Scaling
 from extranets.estimators._validation import check_levels
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Graph, Value
-from extranets.uncertainty.components import Array
 from extranets.uncertainty.conformal import conformal_quantile, conformal_ranks
 from extranets.uncertainty.predictive import multiples
 

@@ -15,10 +15,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
-from extranets.encodings import MOST_BINS, Encoding, Floats, learn_periodic, learn_piecewise_linear
+from extranets._arrays import Float32
+from extranets._progress import thread_count
+from extranets.encodings import MOST_BINS, Encoding, learn_periodic, learn_piecewise_linear
 from extranets.engine.options import LOSSES, SCHEDULES, Loss
 from extranets.estimators._held_out import FOLD_BITS
-from extranets.estimators._progress import thread_count
 from extranets.networks import MOST_LAYERS, Architecture
 
 MOST_COUNT = 1 << 30  # the engine counts in 32 bits
@@ -79,7 +80,7 @@ ADAM_CONSTRAINTS: dict[str, list[Any]] = {
     "epsilon": [Interval(Real, 1e-30, None, closed="left")],
 }
 
-ENCODINGS: dict[str, Callable[[Floats, int], Encoding]] = {
+ENCODINGS: dict[str, Callable[[Float32, int], Encoding]] = {
     "piecewise_linear": learn_piecewise_linear,
     "periodic": learn_periodic,
 }
@@ -152,7 +153,7 @@ class TrainingParameters(AdamParameters):
         heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
         return Architecture(n_inputs, self._hidden(), n_outputs, heads, encoding)
 
-    def _encoding(self, X: Floats) -> Encoding | None:
+    def _encoding(self, X: Float32) -> Encoding | None:
         """Learned from these rows. Shape: X ``(n, k)``, standardised."""
         return None if self.numeric_encoding is None else ENCODINGS[self.numeric_encoding](X, self.n_bins)
 

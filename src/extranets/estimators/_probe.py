@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets._random import Purpose, generator
 from extranets.estimators._automatic import Effort
 from extranets.estimators._held_out import Plan, Sample
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 
 FEWEST_ROWS = 40  # of a table that has something to say in halves
 MOST_ROWS = 5000

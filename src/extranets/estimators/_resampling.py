@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets._random import Purpose
 from extranets.engine import Machine
 from extranets.estimators._held_out import Sample
@@ -16,7 +17,7 @@ from extranets.estimators._scaling import blocks
 from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Value
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.conformal import jackknife_after_bootstrap_interval
 
 

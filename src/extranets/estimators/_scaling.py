@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from extranets._arrays import Array
 from extranets.model_file import require, storable
-
-Array = npt.NDArray[np.float64]
 
 LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
 LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float32

@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from extranets import model_file
+from extranets._arrays import Array
 from extranets.estimators._conformal import Conformal
 from extranets.estimators._fitted import FIT_INFO_TYPES
 from extranets.estimators._scaling import Scaling
 from extranets.model_file import require
 from extranets.model_file.typed import check_types, fits
-from extranets.uncertainty.components import Array
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on

@@ -9,7 +9,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from extranets import engine
+from extranets._arrays import Array
+from extranets._progress import progress_line
 from extranets._random import draw_seed
+from extranets._warnings import warn_user
 from extranets.engine import Moments
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._copies import warn_of_copies
@@ -25,13 +28,11 @@ from extranets.estimators._held_out import (
 )
 from extranets.estimators._onnx import network_moments
 from extranets.estimators._parameters import TrainingParameters
-from extranets.estimators._progress import progress_line
 from extranets.estimators._stored import NOISE_TYPES
-from extranets.estimators._warnings import warn_user
 from extranets.model_file import require
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Value
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.noise import leaves_too_few_degrees, training_variance
 
 TRAINED_TYPES: dict[str, Any] = {

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from extranets import engine
+from extranets._arrays import Array
+from extranets._warnings import warn_user
 from extranets.engine import Moments
 from extranets.estimators._conformal import warn_if_infinite
 from extranets.estimators._copies import warn_of_copies
@@ -24,11 +26,10 @@ from extranets.estimators._scaling import blocks
 from extranets.estimators._stored import check_variances
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
 from extranets.estimators._validation import check_table
-from extranets.estimators._warnings import warn_user
 from extranets.model_file import require, storable
 from extranets.networks import Ensemble, Members
 from extranets.onnx_graph import Bounds, Value, percentile_bounds
-from extranets.uncertainty.components import Array, Components
+from extranets.uncertainty.components import Components
 from extranets.uncertainty.intervals import (
     Construction,
     bootstrap_averaged,

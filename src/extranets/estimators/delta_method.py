@@ -12,6 +12,9 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
+from extranets._arrays import Array
+from extranets._progress import progress_line, thread_count
+from extranets._warnings import warn_user
 from extranets.engine import Machine, Moments
 from extranets.estimators._fitted import Fitted
 from extranets.estimators._held_out import Plan, Sample
@@ -22,13 +25,11 @@ from extranets.estimators._parameters import (
     HeldOutParameters,
     documented,
 )
-from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
-from extranets.estimators._warnings import warn_user
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble
 from extranets.onnx_graph import Value, leverage
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.intervals import Construction, delta
 from extranets.uncertainty.intervals.delta import Curvature
 

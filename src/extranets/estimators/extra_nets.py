@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets.encodings import has_numeric_columns
 from extranets.engine import Moments
 from extranets.estimators import _probe as probing
@@ -42,7 +43,7 @@ from extranets.model_file.typed import check_types
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.onnx_graph import Bounds, Value
 from extranets.uncertainty import predictive
-from extranets.uncertainty.components import Array, Components, HeldOut, unbiased
+from extranets.uncertainty.components import Components, HeldOut, unbiased
 from extranets.uncertainty.intervals import Construction, calibrated, paper, total
 from extranets.uncertainty.noise import held_out_variance
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets._random import Purpose, draw_seed, uniforms
 from extranets.engine import Moments, reference
 from extranets.engine.reference_encoding import column_of_input
@@ -31,7 +32,7 @@ from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
 from extranets.model_file import storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Value
-from extranets.uncertainty.components import Array, HeldOut
+from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.intervals import Construction, calibrated, total
 from extranets.uncertainty.noise import held_out_variance
 

@@ -12,18 +12,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from extranets import engine
+from extranets._arrays import Array
+from extranets._progress import progress_line, thread_count
 from extranets._random import draw_seed
+from extranets._warnings import warn_user
 from extranets.engine import Moments, pbp
 from extranets.estimators._base import NetsRegressor
 from extranets.estimators._fitted import check_seed
 from extranets.estimators._held_out import Sample, training_r2
 from extranets.estimators._parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
-from extranets.estimators._progress import progress_line, thread_count
 from extranets.estimators._stored import NOISE_TYPES
-from extranets.estimators._warnings import warn_user
 from extranets.model_file import require, storable
 from extranets.onnx_graph import Value, gaussian_moments
-from extranets.uncertainty.components import Array
 
 
 @dataclass(frozen=True)

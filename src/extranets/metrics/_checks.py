@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from extranets._arrays import Array
+
 Weights = npt.ArrayLike | None
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.metrics._scorer import _BaseScorer  # with it come weights, metadata routing and what searches ask for
 
-from extranets.metrics._checks import Array, Weights
+from extranets._arrays import Array
+from extranets._sklearn.scorer import BaseScorer
+from extranets.metrics._checks import Weights
 from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
@@ -19,7 +20,7 @@ Moments = tuple[Array, Array, Dof]  # means, standard deviations and degrees of 
 POINTS = 33  # of an interval, that are mapped back through a transformation of the target
 
 
-class IntervalScorer(_BaseScorer):
+class IntervalScorer(BaseScorer):
     """Less a loss of central intervals."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
@@ -27,7 +28,7 @@ class IntervalScorer(_BaseScorer):
         return float(self._sign * self._score_func(y_true, _bounds(estimator, X, given["coverage"]), **given))
 
 
-class DistributionScorer(_BaseScorer):
+class DistributionScorer(BaseScorer):
     """A score of predictive means, standard deviations and degrees of freedom, if there are any."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:

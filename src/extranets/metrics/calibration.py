@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
+from extranets._arrays import Array
 from extranets.metrics._checks import (
-    Array,
     Weights,
     dof_table,
     require_positive,

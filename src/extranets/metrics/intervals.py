@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.metrics._checks import (
-    Array,
     Weights,
     bound_tables,
     check_level,

@@ -10,12 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.networks import Architecture
 from extranets.onnx_graph.graph import Value, where
-
-Array = npt.NDArray[np.float64]
 
 MILLS_CENTRE = 4.5  # where the series has its middle: half of its range lies below
 MILLS_DEGREE = 20  # to 1e-14

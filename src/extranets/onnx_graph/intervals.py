@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.onnx_graph.graph import Value
 
-Array = npt.NDArray[np.float64]
 Bounds = list[tuple[Value, Value]]  # lower and upper, ``(n, n_outputs)``, for every level
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.encodings import Encoding, PiecewiseLinear
-from extranets.networks import Architecture, Ensemble, Floats
+from extranets.networks import Architecture, Ensemble
 from extranets.onnx_graph.graph import Value, concatenate
 
 
-def stacked_layers(ensemble: Ensemble) -> list[tuple[Floats, Floats]]:
+def stacked_layers(ensemble: Ensemble) -> list[tuple[Float32, Float32]]:
     """Weights ``(n_members, n_in, n_out)`` and biases ``(n_members, 1, n_out)`` of every layer.
 
     Narrow members are filled up with units that have zero weights on both sides, which changes no sum.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from extranets.evaluation import Array, Predictions, binomial_limits
+from extranets._arrays import Array
+from extranets.evaluation import Predictions, binomial_limits
 from extranets.plots._display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, counted, cut, legend, percent, share_range
 

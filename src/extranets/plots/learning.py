@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from extranets.evaluation import Array, Predictions
+from extranets._arrays import Array
+from extranets.evaluation import Predictions
 from extranets.plots._display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, GRID, MISS, counted, legend, short
 

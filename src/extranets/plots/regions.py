@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from extranets.evaluation import Array, Predictions, binomial_limits
+from extranets._arrays import Array
+from extranets.evaluation import Predictions, binomial_limits
 from extranets.plots._columns import Bins, binned_columns
 from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import DIAGONAL, Dots, counted, cut, dots, percent

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extranets.evaluation import VAGUE, Array, Predictions
+from extranets._arrays import Array
+from extranets.evaluation import VAGUE, Predictions
 from extranets.plots._display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from extranets.evaluation import Array, CoverageRow, Predictions, coverage_table
+from extranets._arrays import Array
+from extranets.evaluation import CoverageRow, Predictions, coverage_table
 from extranets.plots.drawing import percent, share_range, short
 from extranets.plots.intervals import finite_range, shown_rows
 

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets._random import Purpose
 from extranets.studies._summaries import standard_error
 from extranets.studies.paper_networks import N_ROWS, N_TRAIN, SETTINGS, data_set, extra_nets, scaled, seeds
 from extranets.studies.runs import UnitResult
-from extranets.uncertainty.components import Array
 from extranets.uncertainty.decomposition import mspe_decomposition
 
 Record = dict[str, Any]

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets import engine
+from extranets._arrays import Array
 from extranets.data.processes import Simulated, linear_process, nonlinear_process
 from extranets.estimators._resampling import bootstrap_counts
 from extranets.networks import Architecture, Ensemble, draw_members
-from extranets.uncertainty.components import Array
 
 N_ROWS = 1500
 N_TRAIN = 1200

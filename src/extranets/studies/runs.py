@@ -1,7 +1,7 @@
 """Resumable runs. A run is a folder that loses nothing but the units in flight, whatever ends the process.
 
 - ``run.json``: the study's name, configuration and units; versions, machine and start.
-- ``units/<unit>.json``: records and timings of one finished unit. Floats are written by ``repr``, so that they are read back
+- ``units/<unit>.json``: records and timings of one finished unit. Array are written by ``repr``, so that they are read back
   bit by bit; NaN and infinities are written as ``NaN`` and ``Infinity``, as Python's ``json`` does.
 - ``DONE``: there when all units are.
 

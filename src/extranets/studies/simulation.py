@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.data.processes import correlation_matrix
 from extranets.metrics import mae
 from extranets.studies._summaries import mean_and_error
@@ -26,7 +27,6 @@ from extranets.studies.paper_networks import (
 )
 from extranets.studies.runs import UnitResult
 from extranets.uncertainty import predictive
-from extranets.uncertainty.components import Array
 from extranets.uncertainty.intervals import Construction, bootstrap_averaged, paper, total
 
 Noise = Literal["test", "holdout", "cv", "train"]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from extranets._arrays import Array
 from extranets.data import uci
 from extranets.estimators import (
     BootstrapNetsRegressor,
@@ -32,7 +33,6 @@ from extranets.metrics import (
 )
 from extranets.studies._summaries import mean_and_error
 from extranets.studies.runs import UnitResult
-from extranets.uncertainty.components import Array
 
 Noise = Literal["train", "cv"]
 Record = dict[str, Any]

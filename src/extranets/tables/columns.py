@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from extranets._arrays import Array
 from extranets.tables.dates import ISO, Moments, is_date_format, parse_dates
 from extranets.tables.errors import TableError, listed
 from extranets.tables.rows import Rows
-from extranets.tables.values import MISSING, POINT, STYLES, TEXT, Floats, as_text, parse_booleans, parse_numbers
+from extranets.tables.values import MISSING, POINT, STYLES, TEXT, as_text, parse_booleans, parse_numbers
 
 OTHER = "(other)"  # the category of all values that are too rare for one of their own
 MOST_TEXT = 10_000  # characters of a name or a category
@@ -108,7 +109,7 @@ class NumberColumn(_Numeric):
         _require_number(self.high, self.name, "high")
         require(self.style in STYLES, self.name, f"style is one of {listed(STYLES)}")
 
-    def _read(self, values: pa.Array, rows: Rows) -> Floats:
+    def _read(self, values: pa.Array, rows: Rows) -> Array:
         numbers, bad = parse_numbers(values, self.style, rows.source.semicolons)
         rows.refuse(bad, self.name, values, f"is not a number like {self.style}, as in training; write it so")
         rows.refuse(np.isinf(numbers), self.name, values, "is infinite")
@@ -133,7 +134,7 @@ class BooleanColumn(_Numeric):
         _require_number(self.share, self.name, "share")
         require(self.fill in (0.0, 1.0) and 0 <= self.share <= 1, self.name, "truth values lie in 0 and 1")
 
-    def _read(self, values: pa.Array, rows: Rows) -> Floats:
+    def _read(self, values: pa.Array, rows: Rows) -> Array:
         truths, bad = parse_booleans(values)
         rows.refuse(bad, self.name, values, "is neither true nor false")
         return truths

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
+from extranets._arrays import Array
+from extranets._sklearn import BaseEstimator, TransformerMixin
 from extranets.tables.columns import BooleanColumn, CategoryColumn, Column, DateColumn, NumberColumn
 from extranets.tables.dates import Moments
 from extranets.tables.errors import TableError
 from extranets.tables.schema import Schema
-from extranets.tables.values import Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,7 +79,7 @@ class FillNumbers(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         return self
 
-    def transform(self, X: pandas.DataFrame) -> Floats:
+    def transform(self, X: pandas.DataFrame) -> Array:
         numbers = X.to_numpy(dtype=np.float64)
         absent = np.isnan(numbers)
         return np.hstack([np.where(absent, np.asarray(self.fills), numbers), absent[:, list(self.missing)]])
@@ -116,7 +116,7 @@ class DateFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         return self
 
-    def transform(self, X: pandas.DataFrame) -> Floats:
+    def transform(self, X: pandas.DataFrame) -> Array:
         features, marks = [], []
         for i in range(X.shape[1]):
             moments = X.iloc[:, i].to_numpy(dtype="datetime64[us]")
@@ -144,7 +144,7 @@ def _periods(time: bool) -> tuple[str, ...]:
     return (*PERIODS, "day") if time else PERIODS
 
 
-def _phase(moments: Moments, period: str) -> Floats:
+def _phase(moments: Moments, period: str) -> Array:
     """Which part of the year, the week (from Monday) or the day has passed, from 0 to 1."""
     if period == "year":
         years = moments.astype("datetime64[Y]")

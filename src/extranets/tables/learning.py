@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from extranets.estimators._warnings import warn_user
+from extranets._warnings import warn_user
 from extranets.tables.columns import (
     KINDS,
     MOST_TEXT,

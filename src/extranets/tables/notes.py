@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from extranets.estimators._warnings import warn_user
+from extranets._warnings import warn_user
 from extranets.tables.errors import TableWarning, listed
 
 MOST_EXAMPLES = 5

@@ -8,18 +8,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from extranets._arrays import Array
 from extranets.estimators._scaling import TooFarError
 from extranets.tables.errors import Source
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Array = npt.NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from extranets import model_file
+from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, remember_names
+from extranets._warnings import warn_user
 from extranets.estimators import ExtraNetsRegressor
 from extranets.estimators._base import NetsRegressor
-from extranets.estimators._warnings import warn_user
 from extranets.model_file.typed import check_types
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableWarning
@@ -158,7 +159,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             raise ValueError(
                 "Found array with 0 sample(s) (n_samples=0) while a minimum of 2 is required: the table has no rows."
             )
-        _check_feature_names(self, frame if has_names(X) else X, reset=True)
+        remember_names(self, frame if has_names(X) else X)
         schema = Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
         transformer = column_transformer(schema)
         regressor = train(_encode(schema, transformer, frame, Notes(), strict=False))

@@ -9,10 +9,11 @@ import numpy as np
 import pandas
 import pyarrow as pa
 
+from extranets._arrays import Array
 from extranets.tables.errors import Source, listed, near, shown
 from extranets.tables.numbers import likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
-from extranets.tables.values import STYLES, TEXT, Floats, Mask, is_text, parse_numbers
+from extranets.tables.values import STYLES, TEXT, Mask, is_text, parse_numbers
 
 MOST_ROWS = 5  # that one message names
 
@@ -25,7 +26,7 @@ def take_target(
     na_values: Sequence[str] = (),
     drop_missing: bool = False,
     allow_constant: bool = False,
-) -> tuple[pandas.DataFrame, Floats]:
+) -> tuple[pandas.DataFrame, Array]:
     """Split a table into features and target.
 
     Parameters
@@ -99,7 +100,7 @@ def _rows(frame: pandas.DataFrame, target: str, na_values: Sequence[str]) -> Row
     return rows
 
 
-def _numbers(rows: Rows, target: str, style: str | None) -> Floats:
+def _numbers(rows: Rows, target: str, style: str | None) -> Array:
     values = rows.values(target)
     y, bad = parse_numbers(values, style or _style(rows, target, values), rows.source.semicolons)
     _refuse_signs(rows, target, values, bad)
@@ -139,7 +140,7 @@ def _refuse_missing(rows: Rows, target: str, missing: np.ndarray) -> None:
     )
 
 
-def _refuse_constant(source: Source, target: str, y: Floats) -> None:
+def _refuse_constant(source: Source, target: str, y: Array) -> None:
     if len(y) < 2:
         raise source.error(f"at least two rows with a target are needed; there is {len(y) or 'none'}.", column=target)
     if (y == y[0]).all():

@@ -27,11 +27,11 @@ import pandas
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from extranets._arrays import Array
 from extranets.tables.errors import Source
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Parsed = tuple[Floats, Mask]
+Parsed = tuple[Array, Mask]
 
 TEXT = pa.large_string()  # 32-bit offsets would overflow at 2 GB of text
 MOMENT = pa.timestamp("us")
@@ -196,7 +196,7 @@ def parse_booleans(values: pa.Array) -> Parsed:
     return np.where(true, 1.0, np.where(false, 0.0, np.nan)), ~(true | false | missing)
 
 
-def _floats(values: pa.Array) -> Floats:
+def _floats(values: pa.Array) -> Array:
     if pa.types.is_boolean(values.type):
         values = pc.cast(values, pa.uint8())
     # Whole numbers of more than 15 digits are rounded; text is checked either way.

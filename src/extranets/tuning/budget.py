@@ -13,13 +13,13 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
+from extranets._progress import ProgressLine, progress_line, thread_count
 from extranets._random import draw_seed
+from extranets._warnings import warn_user
 from extranets.estimators import ExtraNetsRegressor
 from extranets.estimators._automatic import SMALL_TABLE
-from extranets.estimators._progress import ProgressLine, progress_line, thread_count
 from extranets.estimators._scaling import Scaling
 from extranets.estimators._validation import check_training_table
-from extranets.estimators._warnings import warn_user
 from extranets.tuning.candidates import DEFAULT, Candidate, candidates, parameters, work
 from extranets.tuning.halving import Search
 from extranets.tuning.trials import Rung, Scoring, Stop, Trials

@@ -24,7 +24,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 
 BLOCK_SIZE = 2**21  # values at once in CV+: 16 MiB
 RANK_ROUNDING = 1e-12  # relative: keeps 100 * 0.55 = 55.00000000000001 at rank 55

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 
 
 class AmbiguityIdentity(NamedTuple):

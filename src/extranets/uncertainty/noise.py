@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from extranets.uncertainty.components import Array, HeldOut, unbiased
+from extranets._arrays import Array
+from extranets.uncertainty.components import HeldOut, unbiased
 
 LEAST_SHARE = 0.05  # of the mean squared residual: what is left at least after corrections
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, ndtri, stdtrit
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen

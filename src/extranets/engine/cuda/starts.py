@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.engine.options import Trained
 from extranets.networks import Ensemble
 
 TRAINED, COLLAPSED, NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
 
 Slots = npt.NDArray[np.int32]  # which members, by their place in the call
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass
@@ -22,9 +22,9 @@ class Starts:
     """How one attempt, or the best of several, went for every member."""
 
     outcome: npt.NDArray[np.int32]
-    train_loss: Floats
-    train_r2: Floats
-    validation_loss: Floats
+    train_loss: Array
+    train_r2: Array
+    validation_loss: Array
     n_epochs: npt.NDArray[np.int32]
     loss_curve: npt.NDArray[np.float32]
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.engine import reference
 from extranets.engine.cuda.gpu import WARP, Gpu
 from extranets.engine.cuda.launching import fixed_for, in_shared_memory, n_threads_for, step_rates, steps_at_once
 from extranets.engine.cuda.layout import Layout, padded_rows
 from extranets.engine.cuda.memory import Memory, Workspaces
 from extranets.engine.cuda.rows import OnGpu, Rows, Samples
-from extranets.engine.cuda.starts import COLLAPSED, NOT_FINITE, TRAINED, Floats, Result, Slots, Starts
+from extranets.engine.cuda.starts import COLLAPSED, NOT_FINITE, TRAINED, Result, Slots, Starts
 from extranets.engine.options import Options
 from extranets.networks import Members
 
@@ -196,7 +197,7 @@ class Training:
         collapsed = found.train_r2 < np.float32(self.options.collapse_r2)
         found.outcome[slots] = np.where(finite, np.where(collapsed, COLLAPSED, TRAINED), NOT_FINITE)[slots]
 
-    def evaluate(self, slots: Slots, rows: OnGpu) -> Floats:
+    def evaluate(self, slots: Slots, rows: OnGpu) -> Array:
         """Mean loss over each member's rows, no dropout."""
         if len(slots) == 0:
             return np.zeros(0)

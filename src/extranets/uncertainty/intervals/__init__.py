@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 from extranets.uncertainty.intervals import (
     bootstrap_averaged,
     bootstrap_bias_corrected,

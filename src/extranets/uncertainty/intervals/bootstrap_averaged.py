@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 from extranets.uncertainty.intervals.paper import variances  # the same variance as that of extra-networks
 
 __all__ = ["centre", "variances"]

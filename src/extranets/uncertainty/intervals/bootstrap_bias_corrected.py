@@ -5,7 +5,7 @@ The resampled networks' mean less the full-sample network estimates the network'
 
 from __future__ import annotations
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 from extranets.uncertainty.intervals.bootstrap_normal import variances
 
 __all__ = ["centre", "variances"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 from extranets.uncertainty.intervals.bootstrap_normal import centre, variances
 
 __all__ = ["bounds", "centre", "variances"]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from extranets.uncertainty.components import Array, HeldOut, unbiased
+from extranets._arrays import Array
+from extranets.uncertainty.components import HeldOut, unbiased
 
 FEW_ROWS, LEAST_NOISE = 100, 0.5  # of fewer errors at least this share counts as noise: spread fits a handful by chance
 MOST_ROWS = 100_000  # that the factors are fitted to: two numbers need no more

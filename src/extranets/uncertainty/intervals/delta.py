@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.model_file import require, storable
-from extranets.uncertainty.components import Array
 
 # Of the largest eigenvalue. Gradients come in single precision, so that eigenvalues below a ten-millionth of the largest are
 # rounding errors; ten times as much is safe to divide by.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extranets.uncertainty.components import Array
+from extranets._arrays import Array
 
 
 def variances(spread: Array, noise: Array, n_members: int, factors: Array | None) -> tuple[Array, Array]:

@@ -1,0 +1,77 @@
+"""The one door to scikit-learn's bases and private parts.
+
+scikit-learn has no type hints, so that a class derived from its bases could have any attribute in mypy's eyes, a misspelt one
+too. For mypy the bases are therefore what stands here, and no more. Names with an underscore may change between versions of
+scikit-learn; nothing else in the package imports one. ``make test-oldest`` runs the tests with the oldest version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # typing has it from Python 3.11 on
+
+    class BaseEstimator:
+        n_features_in_: int
+        feature_names_in_: npt.NDArray[np.object_]
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class RegressorMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class TransformerMixin:
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any: ...
+
+    class MetaEstimatorMixin:
+        pass
+else:
+    from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, TransformerMixin
+
+__all__ = [
+    "BaseEstimator",
+    "Interval",
+    "MetaEstimatorMixin",
+    "RegressorMixin",
+    "StrOptions",
+    "TransformerMixin",
+    "check_constraints",
+    "check_weight",
+    "parameter_names",
+    "remember_names",
+    "rows_of",
+]
+
+
+def check_constraints(estimator: BaseEstimator) -> None:
+    """Refuse parameters that the class's ``_parameter_constraints`` do not allow."""
+    estimator._validate_params()  # type: ignore[attr-defined]
+
+
+def parameter_names(cls: type[BaseEstimator]) -> list[str]:
+    """Of the constructor."""
+    return cls._get_param_names()  # type: ignore[attr-defined]
+
+
+def check_weight(weight: Any, X: Any) -> npt.NDArray[np.float64]:
+    """One weight for each row; ones for None. Negative ones are refused."""
+    return _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def remember_names(estimator: BaseEstimator, X: Any) -> None:
+    """Set ``feature_names_in_``, where the columns have names."""
+    _check_feature_names(estimator, X, reset=True)
+
+
+def rows_of(X: Any, rows: npt.NDArray[np.intp]) -> Any:
+    """Some rows of an array, a sparse matrix or a data frame."""
+    return _safe_indexing(X, rows)
