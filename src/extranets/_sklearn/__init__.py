@@ -7,12 +7,13 @@ scikit-learn; nothing else in the package imports one. ``make test-oldest`` runs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight
 
 if TYPE_CHECKING:
@@ -52,9 +53,12 @@ __all__ = [
 ]
 
 
-def check_constraints(estimator: BaseEstimator) -> None:
-    """Refuse parameters that the class's ``_parameter_constraints`` do not allow."""
-    estimator._validate_params()  # type: ignore[attr-defined]
+def check_constraints(estimator: BaseEstimator, names: Sequence[str] | None = None) -> None:
+    """Refuse parameters (all, or some) that the class's ``_parameter_constraints`` do not allow."""
+    constraints = estimator._parameter_constraints  # type: ignore[attr-defined]
+    given = estimator.get_params(deep=False)
+    checked = {name: value for name, value in given.items() if names is None or name in names}
+    validate_parameter_constraints(constraints, checked, caller_name=type(estimator).__name__)
 
 
 def parameter_names(cls: type[BaseEstimator]) -> list[str]:

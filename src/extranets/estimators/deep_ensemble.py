@@ -6,27 +6,23 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.utils._param_validation import Interval
-
-from extranets.estimators._held_out import Sample
-from extranets.estimators._parameters import (
-    GAUSSIAN_CONSTRAINTS,
-    MEMBER_COUNT,
-    TRAINING_CONSTRAINTS,
-    EnsembleSize,
-    GaussianParameters,
-    documented,
-)
-from extranets.estimators._trained import TrainedRegressor
+from extranets._sklearn import Interval
+from extranets.estimators.base import Fit
+from extranets.estimators.parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, WARM_UP_CONSTRAINTS, documented
+from extranets.estimators.trained import TrainedRegressor
+from extranets.held_out import Sample
 from extranets.model_file import storable
+from extranets.predictor import Predictor, Units
+from extranets.predictor.intervals import Total
+from extranets.predictor.noise import HeadNoise
+from extranets.predictor.part import Source
+from extranets.predictor.sources import TrainedNetworks
 
 
 @storable("DeepEnsembleRegressor")
 @documented
 @dataclass(eq=False, repr=False)
-class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):
+class DeepEnsembleRegressor(TrainedRegressor):
     """A mixture of Gaussian networks that differ in their random starts and shuffles.
 
     The mean of the networks' means predicts. The variance is that of the mixture: the spread of the means plus the mean of
@@ -69,25 +65,24 @@ class DeepEnsembleRegressor(GaussianParameters, TrainedRegressor, EnsembleSize):
     """
 
     n_estimators: int = 5
+    hidden_layer_sizes: tuple[int, ...] | int = (50,)
     _: KW_ONLY
     adversarial_epsilon: float = 0.0
+    warm_up: float = 0.5
     warm_start: bool = False
 
+    _source: ClassVar[type[Source]] = TrainedNetworks
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
-        **GAUSSIAN_CONSTRAINTS,
+        **WARM_UP_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
         "adversarial_epsilon": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
     }
 
-    def _sampling(self) -> tuple[Any, ...]:
-        return (self.adversarial_epsilon,)
-
-    def _and_lower(self) -> str:
-        return ", or lower adversarial_epsilon" if self.adversarial_epsilon > 0 else ""
-
-    def _adversarial(self, sample: Sample) -> npt.NDArray[np.float32] | None:
-        if self.adversarial_epsilon == 0:
-            return None
-        return np.float32(self.adversarial_epsilon) * np.ptp(sample.X, axis=0)
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        settings = self._settings(len(sample.y), loss="gaussian_nll")
+        trainer = self._trainer(settings, self._seed())
+        networks, _ = trainer.networks(self.n_estimators, sample, None, self._old_networks())
+        noise = HeadNoise.of(networks.n_outputs)
+        return Fit(Predictor.without_rows(units, networks, noise, self.intervals, Total.name))

@@ -3,57 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
-from extranets._arrays import Array
+from extranets._sklearn import Interval as Range
+from extranets._sklearn import StrOptions
 from extranets.encodings import has_numeric_columns
 from extranets.engine import Moments
-from extranets.estimators import _probe as probing
-from extranets.estimators._automatic import LEVELS, Effort, settings
-from extranets.estimators._conformal import warn_if_infinite
-from extranets.estimators._cv_plus import CvPlus
-from extranets.estimators._fitted import Fitted
-from extranets.estimators._held_out import ENOUGH_ROWS, FIRST_FOLD_ID, Plan, Sample, cross_validation
-from extranets.estimators._noise_model import FEWEST_ROWS, NoiseModel, WithNoise
-from extranets.estimators._parameters import (
-    ENCODINGS,
+from extranets.estimators.automatic import AUTOMATIC, LEVELS, Effort, follow_rows
+from extranets.estimators.base import Fit
+from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
     MEMBER_COUNT,
     TRAINING_CONSTRAINTS,
-    EnsembleSize,
-    HeldOutParameters,
     documented,
 )
-from extranets.estimators._probe import Probe
-from extranets.estimators._scaling import blocks
-from extranets.estimators._stored import check_variances
-from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
-from extranets.estimators._validation import check_table
-from extranets.model_file import require, storable
-from extranets.model_file.typed import check_types
-from extranets.networks import Architecture, Ensemble, Members, draw_members
-from extranets.onnx_graph import Bounds, Value
-from extranets.uncertainty import predictive
-from extranets.uncertainty.components import Components, HeldOut, unbiased
-from extranets.uncertainty.intervals import Construction, calibrated, paper, total
-from extranets.uncertainty.noise import held_out_variance
+from extranets.estimators.settings import ENCODINGS, Settings, hidden_units
+from extranets.estimators.trained import TrainedRegressor, check_rows_for, noise_without_rows
+from extranets.estimators.trials import Trials, as_if_trained_on_all
+from extranets.held_out import ENOUGH_ROWS, Plan, Sample, plan_rows
+from extranets.model_file import storable
+from extranets.networks import Ensemble
+from extranets.predictor import Evidence, Folds, Predictor, Units
+from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.intervals import Calibrated, CvPlus, Paper, Total
+from extranets.predictor.noise import ConstantNoise, HeadNoise, NetworkNoise
+from extranets.predictor.noise.networks import FEWEST_ROWS
+from extranets.predictor.part import Interval, Noise, Source
+from extranets.predictor.sources import TrainedNetworks
+from extranets.uncertainty.components import HeldOut
 
-AUTOMATIC = ("hidden_layer_sizes", "learning_rate_init", "alpha", "batch_size", "max_iter")  # they follow the rows
-SETTINGS = (*AUTOMATIC, "numeric_encoding", "noise_model")
 CANDIDATES: dict[str, tuple[str | None, ...]] = {
     "low": ("piecewise_linear", None),
     "medium": ("piecewise_linear", None),
     "high": ("piecewise_linear", None, "periodic"),
 }
+INTERVALS: tuple[type[Interval], ...] = (Calibrated, Paper, Total, CvPlus)
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {
@@ -75,14 +67,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {"effort": "low", "n_estimators": 8},
     "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
 }
-EXPECTED = ("rmse", "interval_score", "coverage")  # in held_out_scores_
-EXPECTED_LEVEL = 0.9  # of its intervals
 
 
 @storable("ExtraNetsRegressor")
 @documented
 @dataclass(eq=False, repr=False)
-class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
+class ExtraNetsRegressor(TrainedRegressor):
     """Ensemble of thinned ReLU networks with prediction intervals.
 
     Each of ``n_estimators`` networks loses hidden units by its own fixed Bernoulli mask and is trained from its own random
@@ -184,7 +174,7 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     """
 
     n_estimators: int = 16
-    hidden_layer_sizes: tuple[int, ...] | int | Literal["auto"] = "auto"  # type: ignore[assignment]
+    hidden_layer_sizes: tuple[int, ...] | int | Literal["auto"] = "auto"
     keep_prob: float = 0.9
     _: KW_ONLY
     effort: Effort = "medium"
@@ -195,42 +185,36 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
     alpha: float | Literal["auto"] = "auto"  # type: ignore[assignment]
     beta_2: float = 0.99
     null_members: Literal["redraw", "drop"] = "redraw"
+    noise: Literal["cv", "holdout", "train"] = "cv"
+    n_folds: int = 5
+    holdout_fraction: float = 0.2
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
     distribution: Literal["student", "normal"] = "student"
     warm_start: bool = False
 
-    constructions: ClassVar[dict[str, Construction]] = {
-        "calibrated": calibrated.variances,
-        "paper": paper.variances,
-        "total": total.variances,
-        "cv+": calibrated.variances,
-    }
+    intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
+    changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
+    expects: ClassVar[bool] = True
+    _source: ClassVar[type[Source]] = TrainedNetworks
+    _extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
         **{name: [StrOptions({"auto"}), *TRAINING_CONSTRAINTS[name]] for name in AUTOMATIC if name != "max_iter"},
-        "keep_prob": [Interval(Real, 0, 1, closed="right")],
+        "keep_prob": [Range(Real, 0, 1, closed="right")],
         "effort": [StrOptions(set(LEVELS))],
         "loss": [LOSS],
         "numeric_encoding": [None, StrOptions({"auto", *ENCODINGS})],
         "null_members": [StrOptions({"redraw", "drop"})],
         "noise_model": [StrOptions({"auto", "constant", "networks"})],
-        "distribution": [StrOptions({"student", "normal"})],
-        "interval": [StrOptions(set(constructions))],
+        "distribution": [StrOptions(set(DISTRIBUTIONS))],
+        "interval": [StrOptions({kind.name for kind in INTERVALS})],
         "warm_start": ["boolean"],
     }
-    _once: ClassVar[dict[str, Any]] = {"numeric_encoding": None, "noise_model": "constant", "distribution": "normal"}
-    _learned_types: ClassVar[dict[str, Any]] = {
-        **TRAINED_TYPES,
-        "n_null_": int,
-        "_cv_plus": CvPlus | None,
-        "_noise_model": NoiseModel | None,
-        "_dof": Array | None,
-        "_expected": dict[str, Array] | None,
-        "settings_": dict[str, Any] | None,
-    }
+
+    settings_: dict[str, Any] | None = field(init=False)
 
     @classmethod
     def from_preset(cls, preset: str, **parameters: Any) -> ExtraNetsRegressor:
@@ -257,20 +241,22 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
         return cls(**{**PRESETS[preset], **parameters})
 
     @property
-    def degrees_of_freedom_(self) -> float | Array | None:
-        return None if self.distribution == "normal" else super().degrees_of_freedom_  # it may be set after fit
+    def n_null_(self) -> int:
+        return self._networks.n_drawn - len(self._networks.ensemble)
 
     @property
     def held_out_scores_(self) -> dict[str, Any] | None:
-        if self._expected is None:
+        expected, unit = self.model_.expected, self.model_.units.y.scale
+        if expected is None:
             return None
-        unit = self._y_scaling.scale
-        in_units = {name: values * unit for name, values in self._expected.items()}
-        in_units["coverage"] = np.where(unit > 0, self._expected["coverage"], 1.0)  # what is constant is always right
-        return {name: float(values[0]) if self._y_is_vector else values for name, values in in_units.items()}
+        in_units = {name: values * unit for name, values in expected.items()}
+        in_units["coverage"] = np.where(unit > 0, expected["coverage"], 1.0)  # what is constant is always right
+        return {name: self._by_output(values) for name, values in in_units.items()}
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    # -- fit, from a standardised sample to a model --------------------------------------------------------------------
+
+    def _check_combinations(self) -> None:
+        check_rows_for(self.interval, self.noise)
         if self.interval == "cv+" and self.noise != "cv":
             raise ValueError("interval='cv+' needs the folds of noise='cv'.")
         if self.noise_model == "networks" and (self.noise == "train" or self.loss == "gaussian_nll"):
@@ -279,237 +265,84 @@ class ExtraNetsRegressor(HeldOutParameters, TrainedRegressor, EnsembleSize):
                 "that do not predict a variance themselves (loss='squared_error')."
             )
 
-    def _check_hidden(self) -> None:
-        if not isinstance(self.hidden_layer_sizes, str):
-            super()._check_hidden()
-
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("tuning_", None)  # what a search found is about the fit that it ended with
-
-    # -- settings that follow the table --------------------------------------------------------------------------------
-
-    def _learn(self, sample: Sample) -> dict[str, Any]:
+    def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, n_rows = self._seed(), len(sample.y)
-        if self.noise_model == "networks" and not self._can_model_noise(n_rows):
+        plan = self._plan(n_rows, seed)
+        noise_model = self._resolved_noise_model(plan, n_rows)
+        trials = Trials(self._encodings(sample), self.effort, self.n_estimators)
+        trial = trials.best(sample, plan, seed, partial(self._attempt, seed))
+        settings = self._resolved_settings(n_rows, *(trial.choice if trial else (None, self.effort)))
+        if plan is not None:
+            warn_of_copies(sample)
+        trainer = self._trainer(settings, seed)
+        networks, extra = trainer.networks(self.n_estimators, sample, plan, self._old_networks())
+        if plan is None:
+            noise = noise_without_rows(networks, sample, networks.ensemble.parameters_per_output, self._machine())
+            model = Predictor.without_rows(units, networks, noise, INTERVALS, self.interval)
+        else:
+            folds = Folds(plan.ensembles(networks.ensemble, extra), self._moments_of, plan, sample)
+            errors = plan.errors(networks.ensemble, extra, sample, self._moments_of)
+            held = as_if_trained_on_all(errors, trial, plan, networks.n_members)
+            noise, held = self._noise_from(held, networks, folds, noise_model)
+            evidence = Evidence(held, networks.n_members, folds)
+            shape = DISTRIBUTIONS[self.distribution]
+            model = Predictor.from_rows(units, networks, noise, evidence, INTERVALS, self.interval, shape)
+            model = model.expecting(evidence)
+        chosen = {name: getattr(settings, name) for name in (*AUTOMATIC, "numeric_encoding")}
+        return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
+
+    def _plan(self, n_rows: int, seed: int) -> Plan | None:
+        """Which rows to hold out for the noise and the intervals; None where neither needs them."""
+        if self.loss == "gaussian_nll" and self.interval not in (Calibrated.name, CvPlus.name):
+            return None
+        enough = None if self.interval == CvPlus.name else ENOUGH_ROWS  # CV+ compares with every row
+        n_folds, fraction = self.n_folds, self.holdout_fraction
+        return plan_rows(self.noise, n_rows, self.n_estimators, seed, n_folds=n_folds, fraction=fraction, enough=enough)
+
+    def _resolved_noise_model(self, plan: Plan | None, n_rows: int) -> str:
+        """With nothing left to choose."""
+        possible = plan is not None and self.loss == "squared_error" and len(plan.held_rows()) >= FEWEST_ROWS
+        if self.noise_model == "networks" and not possible:
             raise ValueError(
                 f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and of {n_rows} rows fewer are held out; "
                 "use 'auto' or 'constant'."
             )
-        probe = self._probe(sample, seed)
-        resolved = self._resolved(n_rows, probe)
-        learned = resolved._learn_with(resolved._options(n_rows), sample, seed)
-        return {**learned, "settings_": {name: getattr(resolved, name) for name in SETTINGS}}
-
-    def _resolved(self, n_rows: int, probe: Probe | None) -> ExtraNetsRegressor:
-        """A copy in which nothing is ``"auto"``, for the length of a fit."""
-        given = None if isinstance(self.batch_size, str) else self.batch_size
-        found = settings(n_rows, probe.effort if probe else self.effort, given) | {
-            "numeric_encoding": probe.encoding if probe else None,
-            "noise_model": "networks" if self._can_model_noise(n_rows) else "constant",
-        }
-        resolved = copy(self)
-        for name, value in found.items():
-            if isinstance(getattr(self, name), str) and getattr(self, name) == "auto":  # an array has no truth value
-                setattr(resolved, name, value)
-        resolved._probed = probe
-        return resolved
-
-    def _can_model_noise(self, n_rows: int) -> bool:
-        plan = self._plan(n_rows, seed=0)
-        return plan is not None and self.loss == "squared_error" and len(plan.held_rows()) >= FEWEST_ROWS
-
-    def _probe(self, sample: Sample, seed: int) -> Probe | None:
-        """Try encodings on halves of the rows; None where nothing is to be learned from that."""
-        plan = self._plan(len(sample.y), seed)
-        encodings = self._encodings(sample)
-        has_curve = plan is not None and not plan.keeps_rows_from_final
-        if plan is not None and plan.keeps_rows_from_final:
-            sample = sample.part(plan.fold_of_row < 0)  # held-out rows have no say
-        if len(sample.y) < probing.FEWEST_ROWS or not (has_curve or len(encodings) > 1):
-            return None
-        some, halves = probing.halves(sample, seed)
-        # Long training overfits the few rows of a trial, and would say more about that than about encodings.
-        quick: Effort = "low" if self.effort == "low" else "medium"
-        trials = [found for each in encodings if (found := self._trial(each, quick, some, halves, seed)) is not None]
-        best = min(trials, key=lambda found: found[0], default=None)  # None: all diverge, and so will the fit
-        if best is not None and self.effort == "high":
-            own = self._trial(best[1].encoding, "high", some, halves, seed)
-            # Where noise rules, long training overfits all rows too. A part of them cannot tell.
-            if own is not None and (own[0] <= best[0] or len(some.y) < len(sample.y)):
-                best = own
-        return None if best is None else best[1]
+        return "networks" if possible and self.noise_model != "constant" else "constant"
 
     def _encodings(self, sample: Sample) -> Sequence[str | None]:
-        """That come into question."""
+        """Encodings to choose from."""
         if self.numeric_encoding != "auto":
             return [self.numeric_encoding]
-        has_layers = isinstance(self.hidden_layer_sizes, str) or len(self._hidden()) > 0  # without, models are linear
+        sizes = self.hidden_layer_sizes
+        has_layers = isinstance(sizes, str) or len(hidden_units(sizes)) > 0  # without layers, models are linear
         return CANDIDATES[self.effort] if has_layers and has_numeric_columns(sample.X) else [None]
 
-    def _trial(
-        self, encoding: str | None, effort: Effort, some: Sample, halves: Plan, seed: int
-    ) -> tuple[float, Probe] | None:
-        """The error of an encoding and an effort, and what is kept of the trial; None if its networks diverge."""
-        trial = self._resolved(len(some.y), Probe(encoding, effort, 0, np.empty(0)))
-        trial._task = f"Trial, {encoding or 'no encoding'}: "
-        recipe = trial._recipe(trial._options(len(some.y)), some, halves, seed)
-        try:
-            held = trial._held_out_errors(recipe, some, halves)
-        except engine.TrainingDiverged:
-            return None
-        probe = Probe(encoding, effort, len(some.y) // 2, held_out_variance(held, self.n_estimators))
-        # The choice must not depend on n_estimators, which a warm start may raise.
-        return float(held_out_variance(held, probing.MEMBERS).sum()), probe
+    def _attempt(self, seed: int, encoding: str | None, effort: Effort, sample: Sample, plan: Plan) -> HeldOut:
+        """One trial: held-out errors of networks with an encoding and an effort."""
+        settings = self._resolved_settings(len(sample.y), encoding, effort)
+        trainer = self._trainer(settings, seed, f"Trial, {encoding or 'no encoding'}: ")
+        return trainer.held_out_errors(sample, plan, lambda ensemble, recipe: self._moments_of(ensemble))
 
-    def _held_out(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan) -> HeldOut:
-        held = super()._held_out(fitted, extra, sample, plan)
-        if self._probed is None or plan.keeps_rows_from_final or len(held.weight) < FEWEST_ROWS:
-            return held  # few errors would lower themselves by chance
-        n_rows = len(sample.y)
-        n_seen = n_rows - len(plan.held_rows()) // plan.n_folds
-        error = held_out_variance(held, len(fitted.ensemble))
-        return probing.as_if_trained_on_all(held, self._probed.shrinkage(error, n_seen, n_rows))
+    def _resolved_settings(self, n_rows: int, encoding: str | None, effort: Effort) -> Settings:
+        """With nothing left to choose, for a table of so many rows."""
+        given = None if isinstance(self.batch_size, str) else self.batch_size
+        found = follow_rows(n_rows, effort, given) | {"numeric_encoding": encoding}
+        return self._settings(n_rows, **{name: value for name, value in found.items() if self._is_auto(name)})
 
-    def _plan(self, n_rows: int, seed: int) -> Plan | None:
-        if self.noise != "cv" or self.interval == "cv+":  # CV+ compares with every row
-            return super()._plan(n_rows, seed)
-        if self.loss == "gaussian_nll" and self.interval != "calibrated":
-            return None
-        return cross_validation(n_rows, self.n_folds, self.n_estimators, seed, enough=ENOUGH_ROWS)
+    def _is_auto(self, name: str) -> bool:
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"  # an array has no truth value
 
-    # -- members -------------------------------------------------------------------------------------------------------
+    def _moments_of(self, ensemble: Ensemble) -> Moments:
+        return engine.moments(ensemble, **self._machine())
 
-    def _sampling(self) -> tuple[Any, ...]:
-        return (self.keep_prob, self.null_members)
-
-    def _draw(self, architecture: Architecture, seed: int, ids: npt.NDArray[np.uint32]) -> Members:
-        null = (
-            self.null_members if len(ids) and ids[0] < FIRST_FOLD_ID else "redraw"
-        )  # a fold must not lose all members
-        return draw_members(architecture, self.keep_prob, seed, ids, null=null)
-
-    def _learned(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
-        learned = super()._learned(fitted, extra, sample, plan)
-        learned["n_null_"] = fitted.n_null
-        learned["_learns_noise"] |= learned["_noise_model"] is not None
-        learned["_cv_plus"] = None
-        if self.interval == "cv+" and plan is not None:
-            ensembles = plan.ensembles(fitted.ensemble, extra)
-            learned["_cv_plus"] = CvPlus.of(ensembles, plan, sample, lambda e: self._moments_of(e, fitted.recipe))
-        return learned
-
-    def _noise_of(self, fitted: Fitted, extra: Ensemble, sample: Sample, plan: Plan | None) -> dict[str, Any]:
-        if plan is None or self.noise_model == "constant":
-            return {
-                "_dof": None,
-                "_expected": None,
-                **super()._noise_of(fitted, extra, sample, plan),
-                "_noise_model": None,
-            }
-        held = self._held_out(fitted, extra, sample, plan)
-        model, variance = NoiseModel.fit(held, sample.X[plan.held_rows()], fitted.recipe.seed, self._machine())
-        return {
-            **self._noise_from(held._replace(noise=variance), len(fitted.ensemble), True),
-            "_noise_model": model,
-        }
-
-    def _noise_from(self, held: HeldOut, n_members: int, learned: bool) -> dict[str, Any]:
-        found = super()._noise_from(held, n_members, learned)
-        dof = None
-        if self.distribution == "student" and len(held.weight) < predictive.FEWEST_ROWS:
-            dof = np.full(held.residual.shape[1], predictive.small_sample_dof(len(held.weight)))
-            factor = dof / (dof - 2)
-            found["_noise"] = found["_noise"] * factor
-            found["_factors"][0] *= factor  # b's term has the noise as a factor
-        elif self.distribution == "student":
-            # Of one construction, so that they are still right when the interval is changed after fit.
-            std = self._held_out_std("calibrated", held, n_members, found)
-            errors = np.divide(held.residual, std, out=np.zeros_like(std), where=std > 0)
-            dof = predictive.fit_dof(errors, held.weight)
-        own = self._held_out_std(self.interval, held, n_members, found)
-        return {**found, "_dof": dof, "_expected": expected_scores(held, own, dof)}
-
-    def _held_out_std(self, interval: str, held: HeldOut, n_members: int, found: dict[str, Any]) -> Array:
-        """Of the held-out rows' errors, as an interval builds it, and with what their smaller ensembles add.
-
-        Shape: -> ``(n, n_outputs)``.
-        """
-        own = unbiased(held.spread, held.n_members)
-        spread = own * (1 - 1 / n_members)  # of the final members, with divisor n_members
-        noise = held.noise * found["_noise"]
-        epistemic, aleatoric = self.constructions[interval](spread, noise, n_members, found["_factors"])
-        return np.sqrt(epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members))
-
-    def _moments(self) -> Moments:
-        moments = super()._moments()
-        return moments if self._noise_model is None else WithNoise(moments, self._noise_model, self._machine())
-
-    def _mean_moments(self) -> Moments:
-        return super()._moments()
-
-    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
-        mean, spread, noise = super()._graph_moments(x)
-        return mean, spread, noise if self._noise_model is None else self._noise_model.graph(x)
-
-    def _predicts_noise(self) -> bool:
-        return super()._predicts_noise() or self._noise_model is not None
-
-    def _check_learned(self) -> None:
-        super()._check_learned()
-        if self._noise_model is not None:
-            shape, own = self._fitted.recipe.architecture, self._noise_model.ensemble.members.architecture
-            require(
-                (own.n_inputs, own.n_outputs) == (self.n_features_in_, shape.n_outputs) and not shape.learns_noise,
-                "the networks of the noise do not fit the others",
-            )
-        if self._cv_plus is not None:
-            self._cv_plus.check_architecture(self._fitted.recipe.architecture)
-        self._check_distribution(len(self._y_scaling.centre))
-
-    def _check_distribution(self, n_outputs: int) -> None:
-        if self._dof is not None:
-            require(self._dof.shape == (n_outputs,), "degrees of freedom do not fit the outputs")
-            require((np.isfinite(self._dof) & (self._dof > 2)).all(), "degrees of freedom are not above 2")
-        if self._expected is not None:
-            check_types(self._expected, dict.fromkeys(EXPECTED, Array))
-            for name, values in self._expected.items():
-                check_variances(values, (n_outputs,), name)
-        if self.settings_ is not None:
-            check_types(self.settings_, dict.fromkeys(SETTINGS, Any))
-
-    def _bounds(self, X: Any, parts: Components, levels: Array) -> Array:
-        if self.interval != "cv+":
-            return super()._bounds(X, parts, levels)
-        kept, X = self._kept_folds(), check_table(self, X)
-        bounds = np.concatenate(
-            [
-                kept.interval(
-                    self._x_scaling.apply(X[rows]), levels, lambda e: self._moments_of(e, self._fitted.recipe)
-                )
-                for rows in blocks(X.shape[0])
-            ]
-        )
-        warn_if_infinite(bounds, levels, len(kept.residuals), "Fit to more rows.")
-        bounds = np.moveaxis(self._y_scaling.undo(np.moveaxis(bounds, 1, -1)), -1, 1)
-        return bounds[:, 0] if self._y_is_vector else bounds
-
-    def _graph_bounds(self, x: Value, mean: Value, std: Value, levels: Array) -> Bounds:
-        if self.interval != "cv+":
-            return super()._graph_bounds(x, mean, std, levels)
-        return self._kept_folds().graph_bounds(x, self._y_scaling, levels)
-
-    def _kept_folds(self) -> CvPlus:
-        if self._cv_plus is None:
-            raise ValueError("interval='cv+' was set after fit, which kept no folds' networks; call fit again.")
-        return self._cv_plus
-
-
-def expected_scores(held: HeldOut, std: Array, dof: Array | None) -> dict[str, Array]:
-    """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
-    half = std * predictive.multiples([(1 + EXPECTED_LEVEL) / 2], dof)[..., 0]
-    size = np.abs(held.residual)
-    score = 2 * half + 2 / (1 - EXPECTED_LEVEL) * np.maximum(size - half, 0)
-    values = dict(zip(EXPECTED, (size**2, score, (size <= half).astype(np.float64)), strict=True))
-    means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
-    return {**means, "rmse": np.sqrt(means["rmse"])}
+    def _noise_from(
+        self, held: HeldOut, networks: TrainedNetworks, folds: Folds, noise_model: str
+    ) -> tuple[Noise, HeldOut]:
+        """The noise, and the held-out errors with what it gives their rows."""
+        if noise_model == "networks":
+            rows = folds.plan.held_rows()
+            return NetworkNoise.learn(held, folds.sample.X[rows], networks.recipe.seed, self._machine())
+        if networks.learns_noise:
+            return HeadNoise.of(networks.n_outputs), held
+        return ConstantNoise.learn(held, networks.n_members), held

@@ -2,48 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from extranets import engine
 from extranets._arrays import Array
-from extranets._random import Purpose, draw_seed, uniforms
-from extranets.engine import Moments, reference
-from extranets.engine.reference_encoding import column_of_input
-from extranets.estimators._fitted import Recipe
-from extranets.estimators._held_out import Sample, cross_validation
-from extranets.estimators._onnx import network_moments
-from extranets.estimators._parameters import (
+from extranets._sklearn import Interval as Range
+from extranets._sklearn import StrOptions
+from extranets.engine import Moments
+from extranets.estimators.base import Fit
+from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
     MOST_COUNT,
     TRAINING_CONSTRAINTS,
-    HeldOutParameters,
     documented,
 )
-from extranets.estimators._trained import TRAINED_TYPES, TrainedRegressor
+from extranets.estimators.settings import Settings
+from extranets.estimators.trained import TrainedRegressor, check_rows_for, noise_without_rows
+from extranets.held_out import Plan, Sample, cross_validation, plan_rows
 from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
 from extranets.model_file import storable
 from extranets.networks import Ensemble
-from extranets.onnx_graph import Value
+from extranets.predictor import Evidence, Predictor, Units
+from extranets.predictor.distributions import Normal
+from extranets.predictor.intervals import Calibrated, Total
+from extranets.predictor.noise import ConstantNoise, HeadNoise
+from extranets.predictor.part import Interval, Source
+from extranets.predictor.sources import DropoutPasses, Recipe
+from extranets.predictor.sources.dropout_passes import passes
 from extranets.uncertainty.components import HeldOut
-from extranets.uncertainty.intervals import Construction, calibrated, total
 from extranets.uncertainty.noise import held_out_variance
 
 CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8, 0.5)  # keep probabilities that "auto" tries
 BLOCK_SIZE = 2**22  # pass predictions at once
+INTERVALS: tuple[type[Interval], ...] = (Total, Calibrated)
 
 
 @storable("MCDropoutRegressor")
 @documented
 @dataclass(eq=False, repr=False)
-class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
+class MCDropoutRegressor(TrainedRegressor):
     """One network trained with dropout, which predicts many times, each time with other units dropped.
 
     The mean of the passes predicts. The variance is their spread, without 1/T (the passes share one set of weights), plus the
@@ -98,28 +101,36 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
     (200, 100)
     """
 
+    hidden_layer_sizes: tuple[int, ...] | int = (50,)
     keep_prob: float | Literal["auto"] = 0.95
     _: KW_ONLY
     input_keep_prob: float = 1.0
     n_passes: int = 200
     loss: Literal["squared_error", "gaussian_nll"] = "squared_error"
+    noise: Literal["cv", "holdout", "train"] = "cv"
+    n_folds: int = 5
+    holdout_fraction: float = 0.2
     interval: Literal["total", "calibrated"] = "total"
 
-    constructions: ClassVar[dict[str, Construction]] = {"total": total.variances, "calibrated": calibrated.variances}
+    intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
+    changeable: ClassVar[tuple[str, ...]] = ("interval", "n_passes")
+    _source: ClassVar[type[Source]] = DropoutPasses
+    _extra_types: ClassVar[dict[str, Any]] = {"keep_prob_scores_": dict[float, float] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
-        "keep_prob": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right")],
-        "input_keep_prob": [Interval(Real, 0, 1, closed="right")],
-        "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "keep_prob": [StrOptions({"auto"}), Range(Real, 0, 1, closed="right")],
+        "input_keep_prob": [Range(Real, 0, 1, closed="right")],
+        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
         "loss": [LOSS],
-        "interval": [StrOptions(set(constructions))],
+        "interval": [StrOptions({kind.name for kind in INTERVALS})],
     }
-    _learned_types: ClassVar[dict[str, Any]] = {
-        **TRAINED_TYPES,
-        "keep_prob_": float,
-        "keep_prob_scores_": dict[float, float] | None,
-    }
+
+    keep_prob_scores_: dict[float, float] | None = field(init=False)
+
+    @property
+    def keep_prob_(self) -> float:
+        return self._networks.recipe.options.dropout_keep
 
     def log_likelihood(self, X: Any, y: Any, tau: float | Array | None = None) -> float:
         """Mean log predictive density of the passes as a mixture, as Gal & Ghahramani compute it.
@@ -134,101 +145,79 @@ class MCDropoutRegressor(HeldOutParameters, TrainedRegressor):
             Precision in the target's units; 1 / ``noise_variance_`` unless given.
         """
         X, y = self._check_held_out(X, y)
-        std = np.sqrt(self._pass_variance(tau))
-        step = max(1, BLOCK_SIZE // self.n_passes)
+        model = self._chosen()
+        std = np.sqrt(self._pass_variance(model, tau))
+        step = max(1, BLOCK_SIZE // model.source.n_members)
         total = 0.0
         for begin in range(0, len(y), step):
             rows = slice(begin, begin + step)
-            passes = self._y_scaling.undo(self._members(self._x_scaling.apply(X[rows])))
-            total += len(y[rows]) * mixture_log_likelihood(y[rows], passes, np.broadcast_to(std, y[rows].shape))
+            predicted = model.units.y.undo(model.source.members(model.units.x.apply(X[rows]), self._machine()))
+            total += len(y[rows]) * mixture_log_likelihood(y[rows], predicted, np.broadcast_to(std, y[rows].shape))
         return total / len(y)
 
-    def _pass_variance(self, tau: float | Array | None) -> Array:
+    def _pass_variance(self, model: Predictor, tau: float | Array | None) -> Array:
         """Variance of every pass as a Gaussian. Shape: ``(n_outputs,)``."""
-        if tau is None and self._learns_noise:
+        if tau is None and model.noise.differs:
             raise ValueError(
                 "With loss='gaussian_nll' there is no single tau; pass one, or score predict_dist instead."
             )
         if tau is None:
             with np.errstate(divide="ignore"):  # a constant target has no noise
-                tau = 1 / (self._constant_noise() * self._y_scaling.scale**2)
-        tau, outputs = np.asarray(tau, dtype=np.float64), self._y_scaling.scale
-        if tau.shape not in ((), outputs.shape) or not (np.isfinite(tau) & (tau > 0)).all():
+                tau = 1 / (model.noise.factor * model.units.y.scale**2)
+        tau = np.asarray(tau, dtype=np.float64)
+        if tau.shape not in ((), (model.n_outputs,)) or not (np.isfinite(tau) & (tau > 0)).all():
             raise ValueError(
-                f"tau must be positive and finite, one number or one for each of {len(outputs)} outputs; got {tau}."
+                f"tau must be positive and finite, one number or one for each of {model.n_outputs} outputs; got {tau}."
             )
-        return np.broadcast_to(1 / tau, outputs.shape)
+        return np.broadcast_to(1 / tau, (model.n_outputs,))
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def _options(self, n_rows: int) -> engine.Options:
-        keep = 1.0 if self.keep_prob == "auto" else float(self.keep_prob)
-        return replace(super()._options(n_rows), dropout_keep=keep, input_keep=self.input_keep_prob)
+    def _check_combinations(self) -> None:
+        check_rows_for(self.interval, self.noise)
 
-    def _learn(self, sample: Sample) -> dict[str, Any]:
-        options, scores = self._options(len(sample.y)), None
-        if self.keep_prob == "auto":
-            scores = self._held_out_scores(options, sample)
-            options = replace(options, dropout_keep=max(scores, key=scores.__getitem__))
-        learned = self._learn_with(options, sample, self._seed())
-        return {**learned, "keep_prob_": options.dropout_keep, "keep_prob_scores_": scores}
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        seed, n_rows = self._seed(), len(sample.y)
+        plan = self._plan(n_rows, seed)
+        scores = self._likelihoods(sample, plan, seed) if self.keep_prob == "auto" else None
+        keep = float(self.keep_prob) if scores is None else max(scores, key=scores.__getitem__)
+        if plan is not None:
+            warn_of_copies(sample)
+        network, folds = self._trainer(self._thinned(n_rows, keep), seed).networks(1, sample, plan)
+        source = DropoutPasses(network, self.n_passes)
+        if plan is None:
+            noise = noise_without_rows(source, sample, network.ensemble.parameters_per_output, self._machine())
+            return Fit(Predictor.without_rows(units, source, noise, INTERVALS, self.interval), {"keep_prob_scores_": scores})
+        held = plan.errors(network.ensemble, folds, sample, lambda each: self._moments_of(each, network.recipe))
+        evidence = Evidence(held, self.n_passes)
+        noise = HeadNoise.of(units.n_outputs) if source.learns_noise else ConstantNoise.learn(held, self.n_passes)
+        model = Predictor.from_rows(units, source, noise, evidence, INTERVALS, self.interval, Normal)
+        return Fit(model, {"keep_prob_scores_": scores})
 
-    def _held_out_scores(self, options: engine.Options, sample: Sample) -> dict[float, float]:
+    def _plan(self, n_rows: int, seed: int) -> Plan | None:
+        if self.loss == "gaussian_nll" and self.interval != Calibrated.name:
+            return None
+        return plan_rows(self.noise, n_rows, 1, seed, n_folds=self.n_folds, fraction=self.holdout_fraction)
+
+    def _thinned(self, n_rows: int, keep: float) -> Settings:
+        return self._settings(n_rows, keep_prob=1.0, dropout_keep=keep)  # no fixed mask
+
+    def _moments_of(self, network: Ensemble, recipe: Recipe) -> Moments:
+        return engine.moments(network, passes(recipe, self.n_passes), **self._machine())
+
+    def _likelihoods(self, sample: Sample, plan: Plan | None, seed: int) -> dict[float, float]:
         """Mean log-likelihood of held-out rows for every candidate."""
-        seed = draw_seed(self.random_state)
-        plan = self._plan(len(sample.y), seed) or cross_validation(len(sample.y), self.n_folds, 1, seed)
-        scores = {}
+        n_rows = len(sample.y)
+        plan = plan or cross_validation(n_rows, self.n_folds, 1, seed)
+        found = {}
         for keep in CANDIDATES:
-            recipe = self._recipe(replace(options, dropout_keep=keep), sample, plan, seed)
-            scores[keep] = held_out_likelihood(self._held_out_errors(recipe, sample, plan), recipe)
-        return scores
-
-    # -- prediction ----------------------------------------------------------------------------------------------------
-
-    def _construction(self) -> dict[str, Any]:
-        return {**super()._construction(), "n_passes": self.n_passes}
-
-    def _passes(self, recipe: Recipe) -> dict[str, Any]:
-        self._validate_params()  # n_passes may have changed since fit
-        return {
-            **self._machine(),
-            "n_passes": self.n_passes,
-            "dropout_keep": recipe.options.dropout_keep,
-            "input_keep": recipe.options.input_keep,
-            "seed": recipe.seed,
-        }
-
-    def _moments_of(self, ensemble: Ensemble, recipe: Recipe) -> Moments:
-        return engine.moments(ensemble, **self._passes(recipe))
-
-    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
-        heads = engine.forward(self.ensemble_, X, **self._passes(self._fitted.recipe))
-        return heads[:, :, : self._fitted.recipe.architecture.n_outputs]
-
-    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
-        self._validate_params()  # n_passes may have changed since fit
-        factors = pass_factors(self.ensemble_, self.n_passes, self._fitted.recipe)
-        return network_moments(x, self.ensemble_, factors)
+            trainer = self._trainer(self._thinned(n_rows, keep), seed)
+            found[keep] = likelihood(trainer.held_out_errors(sample, plan, self._moments_of), self.loss)
+        return found
 
 
-def pass_factors(network: Ensemble, n_passes: int, recipe: Recipe) -> list[Array]:
-    """What every pass multiplies the inputs, and then the units of each hidden layer, by.
-
-    Shape: ``(n_passes, 1, n_units)`` for each of them.
-    """
-    members = network.members
-    layers = reference.unflatten(network.parameters, members.architecture, members.widths[0])
-    keeps = recipe.options.dropout_keep, recipe.options.input_keep
-    columns = column_of_input(members.architecture.encoding, members.architecture.n_inputs)
-
-    def of_pass(index: int) -> list[Array]:
-        draw = partial(uniforms, recipe.seed, index, Purpose.PASS)
-        return reference.dropout_factors(draw, layers, 1, *keeps, columns)
-
-    return [np.stack(factors) for factors in zip(*map(of_pass, range(n_passes)), strict=True)]
-
-
-def held_out_likelihood(held: HeldOut, recipe: Recipe) -> float:
-    noise = held.noise if recipe.architecture.learns_noise else held_out_variance(held, 1)
+def likelihood(held: HeldOut, loss: str) -> float:
+    """Mean log-likelihood of held-out rows."""
+    noise = held.noise if loss == "gaussian_nll" else held_out_variance(held, 1)
     std = np.sqrt(held.spread + noise)
     return gaussian_log_likelihood(held.residual, np.zeros_like(std), std, sample_weight=held.weight)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from extranets.estimators._parameters import (
-    GAUSSIAN_CONSTRAINTS,
-    TRAINING_CONSTRAINTS,
-    GaussianParameters,
-    documented,
-)
-from extranets.estimators._trained import TrainedRegressor
+from extranets.estimators.base import Fit
+from extranets.estimators.parameters import TRAINING_CONSTRAINTS, WARM_UP_CONSTRAINTS, documented
+from extranets.estimators.trained import TrainedRegressor
+from extranets.held_out import Sample
 from extranets.model_file import storable
+from extranets.predictor import Predictor, Units
+from extranets.predictor.intervals import Total
+from extranets.predictor.noise import HeadNoise
+from extranets.predictor.part import Source
+from extranets.predictor.sources import TrainedNetworks
 
 
 @storable("MeanVarianceRegressor")
 @documented
 @dataclass(eq=False, repr=False)
-class MeanVarianceRegressor(GaussianParameters, TrainedRegressor):
+class MeanVarianceRegressor(TrainedRegressor):
     """One network that predicts a mean and a variance, trained by Gaussian likelihood.
 
     All of its variance is noise: a single network has no opinion on its own error.
@@ -54,4 +56,15 @@ class MeanVarianceRegressor(GaussianParameters, TrainedRegressor):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**TRAINING_CONSTRAINTS, **GAUSSIAN_CONSTRAINTS}
+    hidden_layer_sizes: tuple[int, ...] | int = (50,)
+    _: KW_ONLY
+    warm_up: float = 0.5
+
+    _source: ClassVar[type[Source]] = TrainedNetworks
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**TRAINING_CONSTRAINTS, **WARM_UP_CONSTRAINTS}
+
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        settings = self._settings(len(sample.y), loss="gaussian_nll")
+        network, _ = self._trainer(settings, self._seed()).networks(1, sample, None)
+        noise = HeadNoise.of(network.n_outputs)
+        return Fit(Predictor.without_rows(units, network, noise, self.intervals, Total.name))

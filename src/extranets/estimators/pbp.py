@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
-from extranets import engine
-from extranets._arrays import Array
-from extranets._progress import progress_line, thread_count
 from extranets._random import draw_seed
+from extranets._sklearn import Interval
 from extranets._warnings import warn_user
-from extranets.engine import Moments, pbp
-from extranets.estimators._base import NetsRegressor
-from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Sample, training_r2
-from extranets.estimators._parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
-from extranets.estimators._stored import NOISE_TYPES
-from extranets.model_file import require, storable
-from extranets.onnx_graph import Value, gaussian_moments
-
-
-@dataclass(frozen=True)
-class PosteriorMoments:
-    """Mean and variance of the output under the weights' posterior: formulas, no samples."""
-
-    posterior: pbp.Posterior
-    n_threads: int
-    n_members: int = 1
-
-    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, None]:
-        mean, variance = pbp.moments(self.posterior, X, n_threads=self.n_threads)
-        return mean.T, variance.T, None
+from extranets.engine import TrainingData, pbp
+from extranets.estimators.base import Fit, NetsRegressor
+from extranets.estimators.parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
+from extranets.estimators.settings import hidden_units
+from extranets.held_out import Sample, training_r2
+from extranets.model_file import storable
+from extranets.predictor import Predictor, Units
+from extranets.predictor.intervals import Total
+from extranets.predictor.noise import ConstantNoise
+from extranets.predictor.part import Source
+from extranets.predictor.sources import GaussianWeights
 
 
 @storable("PBPRegressor")
@@ -91,72 +77,57 @@ class PBPRegressor(NetsRegressor):
     True
     """
 
+    hidden_layer_sizes: tuple[int, ...] | int = (50,)
     _: KW_ONLY
     max_iter: int = 40
     n_passes: int = 100
 
+    changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
+    _source: ClassVar[type[Source]] = GaussianWeights
+    _extra_types: ClassVar[dict[str, Any]] = {"n_iter_": int}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,
         "max_iter": [Interval(Integral, 1, MOST_COUNT, closed="left")],
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
     }
-    _learned_types: ClassVar[dict[str, Any]] = {**NOISE_TYPES, "posterior_": pbp.Posterior, "_seed": int}
 
-    def _learn(self, sample: Sample) -> dict[str, Any]:
+    n_iter_: int = field(init=False)
+
+    @property
+    def posterior_(self) -> pbp.Posterior:
+        source = self.model_.source
+        assert isinstance(source, GaussianWeights)  # which `_source` sees to
+        return source.posterior
+
+    def _fit(self, sample: Sample, units: Units) -> Fit:
         outputs = np.arange(sample.y.shape[1])
-        seed = draw_seed(self.random_state)
-        with progress_line("Probabilistic back-propagation", self.verbose) as progress:
+        seed, machine = draw_seed(self.random_state), self._machine()
+        with self._watch("Probabilistic back-propagation") as progress:
             posterior = pbp.train(
-                sample.X,
-                sample.y,
-                self._hidden(),
+                TrainingData(sample.X, sample.y, sample.weight_or_none),
+                hidden_units(self.hidden_layer_sizes),
                 ids=outputs,
                 targets=outputs,
                 n_passes=self.max_iter,
                 seed=seed,
-                sample_weight=sample.weight_or_none,
-                n_threads=thread_count(self.n_jobs),
+                n_threads=machine["n_threads"],
                 progress=progress,
             )
-        self._check_fit(posterior, sample)
-        return {
-            "posterior_": posterior,
-            "n_iter_": self.max_iter,
-            "_seed": seed,
-            "_noise": posterior.noise_variance,
-            "_factors": None,
-            "_learns_noise": False,
-        }
+        source = GaussianWeights(posterior, seed, self.n_passes)
+        warn_of_bad_fit(training_r2(source.moments(machine), sample).tolist())
+        noise = ConstantNoise(posterior.noise_variance)
+        model = Predictor.without_rows(units, source, noise, self.intervals, Total.name)
+        return Fit(model, {"n_iter_": self.max_iter})
 
-    def _check_fit(self, posterior: pbp.Posterior, sample: Sample) -> None:
-        r2 = training_r2(PosteriorMoments(posterior, thread_count(self.n_jobs)), sample)
-        if (r2 < 0).any():
-            where = f" of output {r2.argmin()}" if len(r2) > 1 else ""
-            warn_user(
-                f"Predictions of the training rows{where} are worse than their mean (R^2 {r2.min():.2g}). Look for rows far "
-                "from the others, which spoil the fit if they are among the last to be learned; or set a larger max_iter or "
-                "another random_state.",
-                ConvergenceWarning,
-            )
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
-        check_seed(self._seed)
-        require(not self._learns_noise, "the networks predict no noise")
-        require(self.posterior_.architecture.n_inputs == self.n_features_in_, "the posterior does not fit the features")
-        require(len(self.posterior_) == len(self._y_scaling.centre), "the posterior does not fit the outputs")
-
-    def _moments(self) -> Moments:
-        return PosteriorMoments(self.posterior_, thread_count(self.n_jobs))
-
-    def _graph_moments(self, x: Value) -> tuple[Value, Value, None]:
-        posterior = self.posterior_
-        return *gaussian_moments(x, posterior.architecture, posterior.mean, posterior.variance), None
-
-    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
-        self._validate_params()  # n_passes may have changed since fit
-        networks = [
-            pbp.sample(self.posterior_, output, self.n_passes, self._seed) for output in range(len(self.posterior_))
-        ]
-        n_threads = thread_count(self.n_jobs)
-        return np.concatenate([engine.forward(network, X, n_threads=n_threads) for network in networks], axis=2)
+def warn_of_bad_fit(r2: list[float]) -> None:
+    """Warn where the training rows are predicted worse than by their mean. One R^2 for each output."""
+    worst = min(r2)
+    if worst < 0:
+        where = f" of output {r2.index(worst)}" if len(r2) > 1 else ""
+        warn_user(
+            f"Predictions of the training rows{where} are worse than their mean (R^2 {worst:.2g}). Look for rows far from "
+            "the others, which spoil the fit if they are among the last to be learned; or set a larger max_iter or "
+            "another random_state.",
+            ConvergenceWarning,
+        )

@@ -6,25 +6,25 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from extranets import engine
-from extranets._progress import progress_line, thread_count
+from extranets._arrays import Float32
 from extranets._random import draw_seed
+from extranets._sklearn import Interval
 from extranets._warnings import warn_user
-from extranets.engine import Moments, variational
-from extranets.estimators._base import NetsRegressor
-from extranets.estimators._fitted import check_seed
-from extranets.estimators._held_out import Sample, training_r2
-from extranets.estimators._onnx import network_moments
-from extranets.estimators._parameters import ADAM_CONSTRAINTS, MOST_COUNT, AdamParameters, documented
-from extranets.estimators._stored import NOISE_TYPES
-from extranets.model_file import require, storable
+from extranets.engine import TrainingData, variational
+from extranets.estimators.base import Fit
+from extranets.estimators.parameters import ADAM_CONSTRAINTS, MOST_COUNT, documented
+from extranets.estimators.trained import AdamRegressor
+from extranets.held_out import Sample, training_r2
+from extranets.model_file import storable
 from extranets.networks import Architecture, Ensemble, draw_members
-from extranets.onnx_graph import Value
+from extranets.predictor import Predictor, Units
+from extranets.predictor.intervals import Total
+from extranets.predictor.noise import ConstantNoise
+from extranets.predictor.part import Source
+from extranets.predictor.sources import WeightSamples
 
 PRUNED_R2 = 0.1  # of the training rows, below which a network counts as pruned
 
@@ -32,7 +32,7 @@ PRUNED_R2 = 0.1  # of the training rows, below which a network counts as pruned
 @storable("VariationalRegressor")
 @documented
 @dataclass(eq=False, repr=False)
-class VariationalRegressor(AdamParameters, NetsRegressor):
+class VariationalRegressor(AdamRegressor):
     """A network with an independent Gaussian for every weight, found by variational inference.
 
     Training minimises the expected squared error in units of the noise plus the complexity cost, the Kullback-Leibler
@@ -83,82 +83,72 @@ class VariationalRegressor(AdamParameters, NetsRegressor):
     True
     """
 
+    hidden_layer_sizes: tuple[int, ...] | int = (50,)
     _: KW_ONLY
     n_passes: int = 100
 
+    changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
+    _source: ClassVar[type[Source]] = WeightSamples
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
     }
-    _learned_types: ClassVar[dict[str, Any]] = {
-        **NOISE_TYPES,
-        "posterior_": variational.Posterior,
-        "prior_variance_": float,
-        "loss_curve_": npt.NDArray[np.float32],
-        "_seed": int,
-    }
 
     @property
     def ensemble_(self) -> Ensemble:
-        self._validate_params()  # n_passes may have changed since fit
-        return variational.sample(self.posterior_, 0, self.n_passes, self._seed)
+        return weight_samples(self._chosen()).ensemble
 
-    def _learn(self, sample: Sample) -> dict[str, Any]:
-        n_outputs = sample.y.shape[1]
-        seed = draw_seed(self.random_state)
-        network = draw_members(Architecture(sample.X.shape[1], self._hidden(), n_outputs, n_outputs), 1.0, seed, [0])
-        with progress_line("Variational inference", self.verbose) as progress:
+    @property
+    def posterior_(self) -> variational.Posterior:
+        return weight_samples(self.model_).posterior
+
+    @property
+    def prior_variance_(self) -> float:
+        return float(self.posterior_.prior_variance[0])
+
+    @property
+    def loss_curve_(self) -> Float32:
+        return self.posterior_.loss_curve
+
+    @property
+    def n_iter_(self) -> int:
+        return self.loss_curve_.shape[1]
+
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        n_rows, n_outputs = sample.y.shape
+        seed, machine, settings = draw_seed(self.random_state), self._machine(), self._adam_settings(n_rows)
+        architecture = Architecture(sample.X.shape[1], settings.hidden_layer_sizes, n_outputs, n_outputs)
+        with self._watch("Variational inference") as progress:
             posterior = variational.train(
-                network,
-                sample.X,
-                sample.y,
-                self._options(len(sample.y)),
+                draw_members(architecture, 1.0, seed, [0]),
+                TrainingData(sample.X, sample.y, sample.weight_or_none),
+                settings.options(),
                 seed,
-                sample_weight=sample.weight_or_none,
-                n_threads=thread_count(self.n_jobs),
+                n_threads=machine["n_threads"],
                 progress=progress,
             )
-        self._check_fit(posterior, sample)
-        return {
-            "posterior_": posterior,
-            "prior_variance_": float(posterior.prior_variance[0]),
-            "loss_curve_": posterior.loss_curve,
-            "n_iter_": posterior.loss_curve.shape[1],
-            "_seed": seed,
-            "_noise": posterior.noise_variance[0].astype(float),
-            "_factors": None,
-            "_learns_noise": False,
-        }
-
-    def _check_fit(self, posterior: variational.Posterior, sample: Sample) -> None:
         # One network with the weights' means tells as much as the average of many, and costs little.
-        middle = Ensemble(posterior.members, posterior.mean)
-        r2 = training_r2(engine.moments(middle, n_threads=thread_count(self.n_jobs)), sample)
-        if (r2 < PRUNED_R2).any():
-            where = f" of output {r2.argmin()}" if len(r2) > 1 else ""
-            warn_user(
-                f"Predictions{where} hardly vary (training R^2 {r2.min():.2g}): variational inference has pruned the network, as "
-                "it does where rows are few or noisy. If X does explain y, use fewer units, for example "
-                "hidden_layer_sizes=(10,), or another method, such as MCDropoutRegressor.",
-                ConvergenceWarning,
-            )
+        middle = engine.moments(Ensemble(posterior.members, posterior.mean), **machine)
+        warn_if_pruned(training_r2(middle, sample).tolist())
+        source = WeightSamples(posterior, seed, self.n_passes)
+        noise = ConstantNoise(posterior.noise_variance[0].astype(float))
+        return Fit(Predictor.without_rows(units, source, noise, self.intervals, Total.name))
 
-    def _construction(self) -> dict[str, Any]:
-        return {**super()._construction(), "n_passes": self.n_passes}
 
-    def _check_learned(self) -> None:
-        super()._check_learned()
-        check_seed(self._seed)
-        architecture = self.posterior_.members.architecture
-        require(not self._learns_noise and len(self.posterior_) == 1, "not one network")
-        require(architecture.n_inputs == self.n_features_in_, "the posterior does not fit the features")
-        require(architecture.n_outputs == len(self._y_scaling.centre), "the posterior does not fit the outputs")
+def weight_samples(model: Predictor) -> WeightSamples:
+    """What predicts in a model of variational inference."""
+    assert isinstance(model.source, WeightSamples)  # which `_source` sees to
+    return model.source
 
-    def _moments(self) -> Moments:
-        return engine.moments(self.ensemble_, n_threads=thread_count(self.n_jobs))
 
-    def _graph_moments(self, x: Value) -> tuple[Value, Value, Value | None]:
-        return network_moments(x, self.ensemble_)
-
-    def _members(self, X: npt.NDArray[np.float32]) -> npt.NDArray[np.floating]:
-        return engine.forward(self.ensemble_, X, n_threads=thread_count(self.n_jobs))
+def warn_if_pruned(r2: list[float]) -> None:
+    """Warn where the weights went back to their prior. One R^2 for each output."""
+    worst = min(r2)
+    if worst < PRUNED_R2:
+        where = f" of output {r2.index(worst)}" if len(r2) > 1 else ""
+        warn_user(
+            f"Predictions{where} hardly vary (training R^2 {worst:.2g}): variational inference has pruned the network, as it "
+            "does where rows are few or noisy. If X does explain y, use fewer units, for example "
+            "hidden_layer_sizes=(10,), or another method, such as MCDropoutRegressor.",
+            ConvergenceWarning,
+        )

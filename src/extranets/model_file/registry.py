@@ -60,6 +60,13 @@ def take_apart(value: Any) -> tuple[str, dict[str, Any]] | None:
     return None if stored is None else (stored.name, stored.take_apart(value))
 
 
+def checked(value: T) -> T:
+    """The object itself, after the checks that one passes which is stored."""
+    if take_apart(value) is None:
+        raise TypeError(f"{type(value)} is not storable.")
+    return value
+
+
 def rebuild(name: str, fields: dict[str, Any]) -> Any:
     """The object of that class with these fields, if the class agrees."""
     if name in LATE:

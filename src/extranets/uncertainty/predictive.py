@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from extranets._arrays import Array
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 Dof = float | Array | None  # one number, or one for each output
 
-FEWEST_ROWS = 100  # held-out errors that say something about tails
-FEWEST_DOF, MOST_DOF = 2.5, 200.0  # the variance is finite above 2; at 200 the shape is Normal for all purposes
-FEWEST_SMALL_DOF = 3.0
-MOST_ROWS = 100_000  # that degrees of freedom are fitted to: one number needs no more
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy takes a scale of zero for a mistake and answers NaN
 
 
@@ -63,37 +59,3 @@ def distribution(mean: Array, std: Array, dof: Dof = None) -> rv_continuous_froz
 
     std = np.maximum(std, SMALLEST_STD)
     return norm(loc=mean, scale=std) if dof is None else t(dof, loc=mean, scale=std * shrink(dof))
-
-
-def fit_dof(errors: Array, weight: Array) -> Array | None:
-    """Degrees of freedom that errors in units of their standard deviations deserve, by maximum likelihood.
-
-    Shape: errors ``(n, n_outputs)``, weight ``(n,)`` -> ``(n_outputs,)``; None where there are too few rows to tell.
-    """
-    if len(errors) < FEWEST_ROWS:
-        return None
-    some = slice(None, None, -(-len(errors) // MOST_ROWS))
-    return np.array([_fit_one(column, weight[some]) for column in (errors[some] ** 2).T])
-
-
-def small_sample_dof(n_rows: int) -> float:
-    """Of the predictive distribution when the variance itself comes from so few errors; two numbers were fitted to them."""
-    return float(max(n_rows - 2, FEWEST_SMALL_DOF))
-
-
-def _fit_one(squares: Array, weight: Array) -> float:
-    from scipy.optimize import minimize_scalar
-
-    level = float(np.average(squares, weights=weight))
-    if level <= 0:
-        return MOST_DOF  # a constant output
-    squares, share = squares / level, weight / weight.sum()
-
-    def loss(inverse: float) -> float:
-        dof = 1 / inverse
-        constant = gammaln((dof + 1) / 2) - gammaln(dof / 2) - 0.5 * np.log(np.pi * (dof - 2))
-        return float((dof + 1) / 2 * (share @ np.log1p(squares / (dof - 2))) - constant)
-
-    # Likelihood is smooth and has one minimum in 1 / dof, where Normal is at 0.
-    found = minimize_scalar(loss, bounds=(1 / MOST_DOF, 1 / FEWEST_DOF), method="bounded", options={"xatol": 1e-4})
-    return float(1 / found.x)

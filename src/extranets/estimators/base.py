@@ -1,0 +1,480 @@
+"""What all estimators of this package share: the frame of `fit`, and the questions that a fitted model answers."""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from extranets import model_file
+from extranets._arrays import Array
+from extranets._progress import progress_line, thread_count
+from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, parameter_names
+from extranets.engine import Machine
+from extranets.estimators import old_files
+from extranets.estimators.settings import hidden_units
+from extranets.estimators.validation import check_levels, check_table, check_training_table
+from extranets.held_out import Sample
+from extranets.model_file import require
+from extranets.model_file.typed import check_types
+from extranets.predictor import Choice, Predictor, Scaling, Units
+from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.export import export
+from extranets.predictor.frames import interval_frame
+from extranets.predictor.intervals import Calibrated, Total
+from extranets.predictor.part import Interval, Source
+from extranets.predictor.units import fingerprint
+from extranets.uncertainty.components import Components
+
+if TYPE_CHECKING:
+    from scipy.stats._distn_infrastructure import rv_continuous_frozen
+    from typing_extensions import Self  # typing has it from Python 3.11 on
+
+ENTRIES = {
+    "parameters": dict[str, Any],
+    "n_features": int | None,
+    "feature_names": list[str] | None,
+    "fit_info": dict[str, Any] | None,
+    "model": Predictor | None,
+    "extras": dict[str, Any],
+}
+FIT_INFO = {"n_rows": int, "n_features": int, "seconds": float, "finished": str}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What an estimator's own steps make of a sample: a model, and what else they learned, by attribute."""
+
+    model: Predictor
+    extras: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False, repr=False)
+class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Parameters, the choice of steps (`_fit`), and ``model_``, which answers all questions.
+
+    A dataclass: its fields are the parameters, and the generated constructor stores its arguments and does nothing else, which
+    is scikit-learn's rule. Parameters that are positional are declared in each estimator, for they stand in the order of their
+    declaration.
+    """
+
+    _: KW_ONLY
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
+    intervals: ClassVar[tuple[type[Interval], ...]] = (Total,)  # that the estimator offers
+    changeable: ClassVar[tuple[str, ...]] = ()  # parameters that may change after fit: some of those of `Choice`
+    expects: ClassVar[bool] = False  # whether the scores are kept that held-out rows let expect on new ones
+    _source: ClassVar[type[Source]]  # what predicts
+    _extra_types: ClassVar[dict[str, Any]] = {}  # what fit sets besides the model, by attribute
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    model_: Predictor = field(init=False)
+    fit_info_: dict[str, Any] = field(init=False)
+
+    if TYPE_CHECKING:
+
+        @property
+        def hidden_layer_sizes(self) -> Any: ...
+
+    # -- fit -----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the networks and estimate the noise.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows in the loss and in all averages; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+        """
+        begin = time.monotonic()
+        self.check_parameters()
+        if not self._grows():
+            self._forget()  # a fit that fails leaves no fitted estimator
+        X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        columns = y.reshape(len(y), -1)
+        units = Units(Scaling.of(X, weight, "X"), Scaling.of(columns, weight, "y"), y.ndim == 1)
+        data = fingerprint(X, columns, weight)
+        found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used), units)
+        # Nothing failed: only now is the estimator fitted.
+        self._set(found, fit_info(X.shape, begin))
+        return self
+
+    @abstractmethod
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        """The steps from a standardised sample to a model. Assigns nothing itself."""
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that no fit could use, by a ``ValueError`` that names them."""
+        self._check_values()
+        self._check_combinations()
+
+    def _check_values(self) -> None:
+        """Refuse parameters that are wrong by themselves."""
+        check_constraints(self)
+        if not isinstance(self.hidden_layer_sizes, str):  # "auto"
+            hidden_units(self.hidden_layer_sizes)
+
+    def _check_combinations(self) -> None:
+        """Refuse parameters that do not go together."""
+        return
+
+    def _grows(self) -> bool:
+        """Whether a fit adds to the last one."""
+        return False
+
+    def _set(self, found: Fit, info: dict[str, Any]) -> None:
+        self.__dict__.update(found.extras, model_=found.model, fit_info_=info)
+
+    def _forget(self) -> None:
+        for name in ("model_", "fit_info_", "tuning_", *self._extra_types):
+            self.__dict__.pop(name, None)
+
+    def _machine(self) -> Machine:
+        """What does the work."""
+        return {"device": "cpu", "n_threads": thread_count(self.n_jobs)}
+
+    def _watch(self, title: str) -> AbstractContextManager[Callable[[float], object] | None]:
+        """Shows the progress of what the title names, while a block runs."""
+        return progress_line(title, self.verbose)
+
+    # -- what was learned ----------------------------------------------------------------------------------------------
+
+    @property
+    def target_is_vector_(self) -> bool:
+        """Whether the target was one-dimensional."""
+        return self.model_.units.y_is_vector
+
+    @property
+    def noise_variance_(self) -> float | Array | None:
+        model = self._chosen()
+        if model.noise.differs:
+            return None
+        return self._by_output(model.noise.factor * model.units.y.scale**2)
+
+    @property
+    def calibration_(self) -> Array | None:
+        if Calibrated not in self.intervals:
+            raise AttributeError(f"{type(self).__name__} calibrates nothing")
+        found = self.model_.intervals.get(Calibrated.name)
+        if not isinstance(found, Calibrated):
+            return None
+        return found.factors[:, 0] if self.target_is_vector_ else found.factors
+
+    @property
+    def degrees_of_freedom_(self) -> float | Array | None:
+        dof = self._chosen().distribution.dof
+        return None if dof is None else self._by_output(dof)
+
+    def _by_output(self, values: Array) -> float | Array:
+        """One number where the target was a vector. Shape: ``(n_outputs,)``."""
+        return float(values[0]) if self.target_is_vector_ else values
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Point predictions: the mean of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the predictive standard deviation, sqrt(epistemic + aleatoric variance).
+
+        Returns
+        -------
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        std : array of the same shape, only with ``return_std=True``
+        """
+        if not return_std:
+            return self._chosen().mean(check_table(self, X), self._machine())
+        parts = self.predict_components(X)
+        return parts.mean, parts.std
+
+    def predict_members(self, X: Any) -> Array:
+        """Predictions of the single networks, shape (n_members, n_samples[, n_outputs])."""
+        return self._chosen().members(check_table(self, X), self._machine())
+
+    def predict_components(self, X: Any) -> Components:
+        """Predictive mean, and epistemic and aleatoric variance as the chosen ``interval`` builds them.
+
+        Returns
+        -------
+        Components
+            Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
+            (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
+        """
+        return self._chosen().components(check_table(self, X), self._machine())
+
+    def predict_var(self, X: Any) -> Array:
+        """Total predictive variance, shape (n_samples,) or (n_samples, n_outputs)."""
+        return self.predict_components(X).total
+
+    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
+        """Central prediction intervals: quantiles of :meth:`predict_dist`, or conformal after :meth:`conformalize`.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        coverage : float or list of float, default=0.9
+            Probability, strictly between 0 and 1, that an interval is meant to hold the target.
+        as_frame : bool, default=False
+            Return a data frame (polars for polars input, else pandas, with the index of ``X``) with columns
+            ``prediction, lower_90, upper_90, ...``; with several outputs, ``prediction_0, lower_90_0, ...``.
+
+        Returns
+        -------
+        array of shape (n_samples, 2), lower bounds first
+            A list of levels appends an axis: (n_samples, 2, n_levels). Several outputs stand before the bounds:
+            (n_samples, n_outputs, 2[, n_levels]).
+        """
+        levels, single = check_levels("coverage", coverage)
+        parts, bounds = self._chosen().bounds(check_table(self, X), levels, self._machine())
+        if as_frame:
+            return interval_frame(X, parts.mean, bounds, levels)
+        return bounds[..., 0] if single else bounds
+
+    def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
+        """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
+        levels, single = check_levels("alpha", alpha)
+        values = self._chosen().quantiles(self.predict_components(X), levels)
+        return values[..., 0] if single else values
+
+    def predict_dist(self, X: Any) -> rv_continuous_frozen:
+        """The predictive distribution, frozen: ``scipy.stats.norm``, or ``t`` where ``degrees_of_freedom_`` are known.
+
+        It has pdf, cdf, ppf, mean, var, interval, rvs.
+        """
+        return self._chosen().frozen(self.predict_components(X))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
+        """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
+        parts = self.predict_components(X)
+        # Row after row, so that a table in blocks has the same draws as a whole one.
+        levels = check_random_state(random_state).uniform(size=(*parts.mean.shape, n_samples))
+        dist = self._chosen().frozen(parts)
+        return np.moveaxis(dist.ppf(np.moveaxis(levels, -1, 0)), 0, -1)
+
+    def _chosen(self) -> Predictor:
+        """The model as the parameters that may change after fit ask for it now."""
+        check_is_fitted(self)
+        choice = self._choice()
+        if choice.interval is not None and choice.interval not in self.model_.intervals:
+            (kind,) = (kind for kind in self.intervals if kind.name == choice.interval)
+            raise ValueError(f"interval={choice.interval!r} {kind.missing}")
+        return self.model_.choosing(choice)
+
+    def _choice(self) -> Choice:
+        check_constraints(self, self.changeable)
+        return Choice(**{name: getattr(self, name) for name in self.changeable})
+
+    # -- rows that were held out ---------------------------------------------------------------------------------------
+
+    def estimate_noise(self, X: Any, y: Any) -> Self:
+        """Set the residual variance (and the calibration) from rows that the networks never saw: the paper's construction.
+
+        Do not pass rows on which intervals will be judged. What :meth:`conformalize` learned is forgotten.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_held_out(X, y)
+        model = self._chosen()
+        sample = Sample(model.units.x.apply(X), model.units.y.apply(y), np.ones(len(y)))
+        distribution = DISTRIBUTIONS[self._choice().distribution or "normal"]
+        self.model_ = model.recalibrated(sample, self._machine(), self.intervals, distribution, expects=self.expects)
+        return self
+
+    def conformalize(self, X: Any, y: Any) -> Self:
+        """Make intervals cover by construction, from rows that were not used to fit (split conformal prediction).
+
+        ``predict_interval`` then gives mean plus or minus a multiple of the predicted standard deviation, the multiple being
+        an exact quantile of the held-out rows' errors in such units. If they and the new rows are exchangeable, the coverage
+        is at least the one asked for, on average, whatever the distribution; and the width still adapts to x. Quantiles,
+        variances and ``predict_dist`` stay as they are. A new ``fit`` forgets it.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            At least coverage / (1 - coverage) rows: 9 for 0.9, 99 for 0.99.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X_train, y_train, X_rest, y_rest = linear_process(600, random_state=0).split(300)
+        >>> model = ExtraNetsRegressor(n_estimators=5, max_iter=40, random_state=0).fit(X_train, y_train)
+        >>> model.conformalize(X_rest[:200], y_rest[:200]).predict_interval(X_rest[200:], coverage=0.9).shape
+        (100, 2)
+        """
+        X, y = self._check_held_out(X, y)
+        self.model_ = replace(self.model_, conformal=self._chosen().conformal_of(X, y, self._machine()))
+        return self
+
+    def _check_held_out(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Checked rows with their targets. Shape: y ``(n, n_outputs)``."""
+        check_is_fitted(self)
+        X, y, _, _ = check_training_table(self, X, y, None, reset=False)
+        y = y.reshape(len(y), -1)
+        if y.shape[1] != self.model_.n_outputs:
+            raise ValueError(f"y has {y.shape[1]} outputs, but the networks were fitted to {self.model_.n_outputs}.")
+        return X, y
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def to_onnx(self, path: str | os.PathLike[str], *, coverage: float | Sequence[float] = 0.9) -> None:
+        """Write mean, standard deviation and interval as one ONNX graph, for use without this package or Python.
+
+        The graph has the input ``X``, float64 of shape (n_samples, n_features), with any number of rows, and the outputs
+        ``mean``, ``sd``, ``lower`` and ``upper``, float64 of the shape of ``predict``. A list of levels makes outputs
+        ``lower_80``, ``upper_80``, ``lower_95``, ... instead. They are what ``predict`` and ``predict_interval`` answer now
+        (after ``conformalize`` its intervals, and with the ``n_passes`` that is set) up to rounding, about 1e-6 standard
+        deviations of the target. Rows that ``predict`` refuses, such as rows with NaN, are NaN in all outputs.
+
+        Needs ``pip install "extranets[onnx]"``. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
+        metadata hold the names of the features, the levels, the estimator's class and the version of this package. CV+ and
+        jackknife+ compare each row with all training rows, of which a graph holds 10,000 at most.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that is there is replaced.
+        coverage : float or list of float, default=0.9
+            Probability, strictly between 0 and 1, that an interval is meant to hold the target.
+
+        Examples
+        --------
+        >>> import tempfile, onnxruntime
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X_train, y_train, X_test, y_test = linear_process(400, random_state=0).split(300)
+        >>> model = ExtraNetsRegressor(n_estimators=5, max_iter=40, random_state=0).fit(X_train, y_train)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.to_onnx(f"{folder}/model.onnx", coverage=0.9)
+        ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+        >>> mean, sd, lower, upper = session.run(["mean", "sd", "lower", "upper"], {"X": X_test})
+        >>> bool(np.allclose(mean, model.predict(X_test), rtol=1e-5, atol=1e-5))
+        True
+        """
+        model = self._chosen()
+        levels, single = check_levels("coverage", coverage)
+        names = getattr(self, "feature_names_in_", None)
+        about = {"estimator": type(self).__name__, "feature_names": None if names is None else list(names)}
+        export(model, path, levels, single=single, about=about)
+
+    def save(self, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
+        """Write the fitted estimator to a model file, which :func:`extranets.load` reads.
+
+        The file holds arrays and JSON, no code. It is there as a whole or not at all. The loaded estimator predicts the same
+        bits (on the CPU; set ``device`` to predict on a GPU), and can be refitted, conformalized, cloned, warm-started and saved again.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom ``*.xnet``. A file that is there is replaced.
+        about : dict, optional
+            What else is worth keeping, such as scores or the name of a table: texts, finite numbers, truth values, None, lists,
+            and dicts by text. :func:`extranets.model_file.read_info` gives it back.
+
+        Notes
+        -----
+        A ``RandomState`` among the parameters is stored with its state.
+        """
+        check_is_fitted(self)
+        model_file.save(self, path, about=about)
+
+    def _to_stored(self) -> dict[str, Any]:
+        self._check_values()
+        stored: dict[str, Any] = dict.fromkeys(ENTRIES)
+        stored["parameters"] = self.get_params(deep=False)
+        stored["parameters"].pop("device", None)  # of this machine, not of the model: another may have no GPU
+        stored["extras"] = {}
+        if self.__sklearn_is_fitted__():
+            names = getattr(self, "feature_names_in_", None)
+            stored["n_features"] = self.n_features_in_
+            stored["feature_names"] = None if names is None else names.tolist()
+            stored["fit_info"], stored["model"] = self.fit_info_, self.model_
+            stored["extras"] = {name: self.__dict__[name] for name in self._extra_types}
+            self._check_fitted_to(stored)
+        return stored
+
+    @classmethod
+    def _from_stored(cls, stored: dict[str, Any]) -> Self:
+        if "learned" in stored:
+            stored = old_files.upgraded(cls.__name__, stored)
+        check_types(stored, ENTRIES)
+        known = parameter_names(cls)
+        check_types(stored["parameters"], dict.fromkeys(known, Any), optional=known)  # new ones take their defaults
+        model = cls(**stored["parameters"])
+        model._check_values()
+        if stored["model"] is not None:
+            model._restore(stored)
+        return model
+
+    def _restore(self, stored: dict[str, Any]) -> None:
+        """Make it fitted."""
+        require(stored["fit_info"] is not None and stored["n_features"] is not None, "what the fit was is missing")
+        check_types(stored["fit_info"], FIT_INFO)
+        self._check_fitted_to(stored)
+        self._set(Fit(stored["model"], stored["extras"]), stored["fit_info"])
+        self.n_features_in_ = stored["n_features"]
+        if stored["feature_names"] is not None:
+            self.feature_names_in_ = np.array(stored["feature_names"], dtype=object)
+
+    def _check_fitted_to(self, stored: dict[str, Any]) -> None:
+        """Refuse, by ``ValueError``, what this estimator's fit could not have made."""
+        model, names = stored["model"], stored["feature_names"]
+        require(type(model.source) is self._source, "the networks are not those of this estimator")
+        offered = {kind.name: kind for kind in self.intervals}
+        known = all(offered.get(name) is type(each) for name, each in model.intervals.items())
+        require(known, "an interval that this estimator does not have")
+        require(model.source.n_features == stored["n_features"], "the networks do not fit the features")
+        require(names is None or len(names) == stored["n_features"], "the features' names do not fit their number")
+        check_types(stored["extras"], self._extra_types)
+        self._check_extras(model, stored["extras"])
+
+    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+        """Refuse, by ``ValueError``, what does not go with the model."""
+        return
+
+
+def fit_info(shape: tuple[int, int], begin: float) -> dict[str, Any]:
+    """What a fit to a table of this shape was that began at ``begin`` on the clock of `time.monotonic`."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"n_rows": shape[0], "n_features": shape[1], "seconds": time.monotonic() - begin, "finished": now}

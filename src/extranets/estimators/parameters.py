@@ -1,0 +1,166 @@
+"""The parameters that estimators share: what they may be, and their documentation. Each is described once."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+from extranets import engine
+from extranets._sklearn import Interval, StrOptions
+from extranets.encodings import MOST_BINS
+from extranets.engine.options import LOSSES, SCHEDULES
+from extranets.estimators.settings import ENCODINGS
+from extranets.held_out import FOLD_BITS
+
+MOST_COUNT = 1 << 30  # the engine counts in 32 bits
+
+MEMBER_COUNT = Interval(Integral, 1, (1 << FOLD_BITS) - 1, closed="left")
+LOSS = StrOptions(set(LOSSES))
+
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+ADAM_CONSTRAINTS: dict[str, list[Any]] = {
+    **COMMON_CONSTRAINTS,
+    "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate_schedule": [StrOptions(set(SCHEDULES))],
+    "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, MOST_COUNT, closed="left")],
+    "batch_size": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+    "beta_1": [Interval(Real, 0, 1 - 1e-6, closed="both")],
+    "beta_2": [Interval(Real, 0, 1 - 1e-6, closed="both")],
+    "epsilon": [Interval(Real, 1e-30, None, closed="left")],
+}
+TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
+    **ADAM_CONSTRAINTS,
+    "device": [StrOptions(set(engine.DEVICES))],
+    "numeric_encoding": [None, StrOptions(set(ENCODINGS))],
+    "n_bins": [Interval(Integral, 1, MOST_BINS, closed="both")],
+    "alpha": [Interval(Real, 0, None, closed="left")],
+    "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
+    "early_stopping": ["boolean", StrOptions({"auto"})],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "n_starts": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+    "max_restarts": [Interval(Integral, 0, MOST_COUNT, closed="left")],
+    "collapse_r2": [Interval(Real, None, 1, closed="neither")],
+}
+WARM_UP_CONSTRAINTS: dict[str, list[Any]] = {"warm_up": [Interval(Real, 0, 1, closed="left")]}
+HELD_OUT_CONSTRAINTS: dict[str, list[Any]] = {
+    "noise": [StrOptions({"cv", "holdout", "train"})],
+    "n_folds": [Interval(Integral, 2, 200, closed="both")],
+    "holdout_fraction": [Interval(Real, 0, 1, closed="neither")],
+}
+
+SHARED_DOCS = {
+    "hidden": """
+hidden_layer_sizes : tuple of int, default=(50,)
+    Units per hidden layer; ``()`` makes linear models.
+""",
+    "adam": """
+learning_rate_init : float, default=0.01
+    First step size of Adam.
+{schedule}
+max_iter : int or "auto", default="auto"
+    Epochs. ``"auto"``: 400, fewer when that would pass 20,000 mini-batches, never under 40.
+batch_size : int, default=32
+beta_1, beta_2, epsilon : float, default=0.9, 0.999, 1e-7
+    Adam's constants.
+""",
+    "schedule": """
+learning_rate_schedule : {"linear", "cosine", "constant"}, default="linear"
+    How the step size falls to zero over the whole training.
+""",
+    "training": """
+numeric_encoding : {"piecewise_linear", "periodic"} or None, default=None
+    What the networks see of a column with more than two values, besides the column itself. ``"piecewise_linear"``: its
+    position, from 0 to 1, within each of ``n_bins`` bins between quantiles of the training rows, so that the first layer can
+    bend at every edge; beyond the smallest and the largest training value only the column itself still counts.
+    ``"periodic"``: sines and cosines of ``n_bins // 2`` frequencies.
+{n_bins}
+alpha : float, default=0.0
+    Decoupled weight decay.
+{starts}
+""",
+    "n_bins": """
+n_bins : int, default=16
+    Inputs that ``numeric_encoding`` adds for a column, at most 255. A column with few values has fewer bins, one between
+    each two of them.
+""",
+    "starts": """
+max_grad_norm : float or None, default=None
+    Largest Euclidean norm of a mini-batch's gradient.
+early_stopping : bool or "auto", default="auto"
+    Hold out ``validation_fraction`` of each network's rows, stop when the loss on them has not improved by ``tol`` for
+    ``n_iter_no_change`` epochs, and restore the best weights. ``"auto"``: for networks that predict a variance, which long
+    training makes far too small.
+validation_fraction : float in (0, 1), default=0.1
+n_iter_no_change : int, default=20
+tol : float, default=1e-4
+    In units of the loss on standardised targets.
+n_starts : int, default=1
+    Starts of each network, of which the one with the smallest training loss is kept.
+max_restarts : int, default=5
+    How many starts of a network may be replaced because the loss overflowed or the network collapsed.
+collapse_r2 : float, default=1e-4
+    A network counts as collapsed when its training R^2 is below this (its units have died and it predicts a constant).
+device : {"cpu", "cuda"}, default="cpu"
+    Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install 'extranets[cuda]'``). The
+    random numbers are the same, the results agree to rounding. A model file does not depend on it: what was trained on a GPU
+    loads on any machine, with ``device="cpu"``.
+""",
+    "warm_up": """
+warm_up : float in [0, 1), default=0.5
+    Share of the epochs in which only the mean is trained, with the variance held at one. A variance that is trained from the
+    start explains away errors that the mean has not learned yet.
+""",
+    "held_out": """
+noise : {"cv", "holdout", "train"}, default="cv"
+    Where the residual variance comes from: out-of-fold predictions (the final networks still see all rows), a held-out
+    share of the rows, or training residuals corrected for degrees of freedom.
+n_folds : int, default=5
+    Folds of ``noise="cv"``. An ensemble gives each fold n_estimators / n_folds networks of its own (at least six, at most
+    n_estimators), so with 30 networks or more the folds cost about one more fit.
+holdout_fraction : float in (0, 1), default=0.2
+    Share of the rows that ``noise="holdout"`` keeps from training.
+""",
+    "warm_start": """
+warm_start : bool, default=False
+    Keep the networks of the last fit and train only those that a larger ``n_estimators`` adds (and the folds' networks
+    anew). The data and all other parameters must be the same.
+""",
+    "common": """
+n_jobs : int or None, default=None
+    Threads. None uses all cores (or ``OMP_NUM_THREADS``). Results do not depend on it.
+random_state : int, RandomState or None, default=None
+verbose : int, default=0
+    1 shows a progress line.
+""",
+    "fitted": """
+restarts_ : array of shape (n_members,)
+    Starts of each network that were replaced.
+loss_curve_ : array of shape (n_members, max_iter)
+    Mean training loss per epoch; NaN after an early stop.
+n_iter_ : int
+    Epochs of the longest training.
+{fit_info}
+""",
+    "fit_info": """
+fit_info_ : dict
+    What the fit was: ``n_rows`` (of positive weight), ``n_features``, ``seconds``, and the time it ``finished``, in UTC.
+""",
+}
+
+T = TypeVar("T")
+
+
+def documented(cls: type[T]) -> type[T]:
+    """Put the shared paragraphs in place of ``{name}`` lines of a class's documentation."""
+    if cls.__doc__:
+        for name, text in SHARED_DOCS.items():
+            indented = text.strip().replace("\n", "\n    ")
+            cls.__doc__ = cls.__doc__.replace("{" + name + "}", indented)
+    return cls

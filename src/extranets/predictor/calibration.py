@@ -1,0 +1,74 @@
+"""What held-out errors say about a model: the noise, the factors of its intervals, the shape of its distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from extranets._arrays import Array
+from extranets.predictor.intervals import Calibrated
+from extranets.predictor.part import Distribution, Evidence, Interval, Noise
+from extranets.uncertainty.components import HeldOut, unbiased
+
+EXPECTED = ("rmse", "interval_score", "coverage")  # scores that are expected on new rows
+EXPECTED_LEVEL = 0.9  # of the intervals that they judge
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Parts of a predictor that held-out errors decide on."""
+
+    noise: Noise
+    intervals: dict[str, Interval]
+    distribution: Distribution
+
+
+def calibrate(
+    evidence: Evidence,
+    noise: Noise,
+    intervals: Mapping[str, Interval],
+    distribution: type[Distribution],
+) -> Calibration:
+    """The distribution's shape, and what it asks of the noise and the intervals, which were learned before.
+
+    Degrees of freedom are those of one interval, so that they are still right when the interval is changed after fit.
+    """
+    own = intervals.get(Calibrated.name, next(iter(intervals.values())))
+    std = held_out_std(own, noise, evidence)
+    residual = evidence.held.residual
+    errors = np.divide(residual, std, out=np.zeros_like(std), where=std > 0)
+    shape, widening = distribution.learn(errors, evidence.held.weight)
+    widened = {name: each.widened(widening) for name, each in intervals.items()}
+    return Calibration(noise.widened(widening), widened, shape)
+
+
+def learn_intervals(
+    kinds: Sequence[type[Interval]], evidence: Evidence, noise: Noise, asked: str | None = None
+) -> dict[str, Interval]:
+    """Every interval that an estimator has, by name; those that keep much only where they are asked for."""
+    variance = evidence.held.noise * noise.factor
+    return {kind.name: kind.learn(evidence, variance) for kind in kinds if not kind.on_request or kind.name == asked}
+
+
+def held_out_std(interval: Interval, noise: Noise, evidence: Evidence) -> Array:
+    """Standard deviations that an interval gives the held-out rows' errors, with what their smaller ensembles add.
+
+    Shape: -> ``(n, n_outputs)``.
+    """
+    held, n_members = evidence.held, evidence.n_members
+    own = unbiased(held.spread, held.n_members)
+    spread = own * (1 - 1 / n_members)  # of the final members, with divisor n_members
+    epistemic, aleatoric = interval.variances(spread, held.noise * noise.factor, n_members)
+    return np.sqrt(epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members))
+
+
+def expected_scores(held: HeldOut, std: Array, distribution: Distribution) -> dict[str, Array]:
+    """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
+    half = std * distribution.multiples(np.array([(1 + EXPECTED_LEVEL) / 2]))[:, 0]
+    size = np.abs(held.residual)
+    score = 2 * half + 2 / (1 - EXPECTED_LEVEL) * np.maximum(size - half, 0)
+    values = dict(zip(EXPECTED, (size**2, score, (size <= half).astype(np.float64)), strict=True))
+    means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
+    return {**means, "rmse": np.sqrt(means["rmse"])}

@@ -1,0 +1,48 @@
+"""Percentile interval (Efron 1979; first construction of Section 3.2): quantiles of the resampled networks' predictions.
+
+It holds no noise term: it is an interval for the regression function, and new targets fall outside it far more often than
+its level says. Variances are those of the Normal interval around the full-sample network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from extranets._arrays import Array, Float32
+from extranets.engine import Machine
+from extranets.model_file import storable
+from extranets.onnx_graph import Bounds, Value, percentile_bounds
+from extranets.predictor.graph_parts import in_units
+from extranets.predictor.part import Interval, Number, Source
+from extranets.predictor.units import Units
+
+
+@storable("BootstrapPercentile")
+@dataclass(frozen=True)
+class BootstrapPercentile(Interval):
+    """Bounds from the networks alone."""
+
+    name: ClassVar[str] = "percentile"
+    centre: ClassVar[str] = "full"
+    own_bounds: ClassVar[bool] = True
+
+    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+        return spread, noise
+
+    def bounds(self, X: Float32, source: Source, units: Units, machine: Machine, levels: Array) -> Array:
+        return percentiles(units.y.undo(source.members(X, machine)), levels)
+
+    def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
+        return percentile_bounds(in_units(source.graph_members(x), units.y), source.n_members, levels)
+
+
+def percentiles(members: Array, coverages: Array) -> Array:
+    """Empirical quantiles alpha/2 and 1 - alpha/2.
+
+    Shape: members ``(n_members, ...)``, coverages ``(k,)`` -> ``(..., 2, k)``.
+    """
+    tails = (1 - coverages) / 2
+    return np.moveaxis(np.quantile(members, np.stack([tails, 1 - tails]), axis=0), [0, 1], [-2, -1])

@@ -1,0 +1,212 @@
+"""A fitted model, frozen: a list of parts, and all that can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from extranets._arrays import Array, Float32, blocks
+from extranets.engine import Machine, Moments
+from extranets.held_out import Sample
+from extranets.model_file import require, storable
+from extranets.model_file.typed import check_types
+from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores, held_out_std, learn_intervals
+from extranets.predictor.conformal import Conformal
+from extranets.predictor.distributions import DISTRIBUTIONS, Normal
+from extranets.predictor.part import Choice, Distribution, Evidence, Interval, Noise, Source, check_variances
+from extranets.predictor.units import Units
+from extranets.uncertainty.components import Components
+
+if TYPE_CHECKING:
+    from scipy.stats._distn_infrastructure import rv_continuous_frozen
+
+
+@storable("Predictor")
+@dataclass(frozen=True)
+class Predictor:
+    """What a fit makes. ``X`` is a checked table in the user's units, dense or CSR, in all methods.
+
+    ``intervals`` holds those that the fit has learned, by name; ``interval`` is the name of the one in use. ``expected`` holds
+    scores that are to be expected on new rows, for standardised targets, shape ``(n_outputs,)`` each.
+    """
+
+    units: Units
+    source: Source
+    noise: Noise
+    intervals: dict[str, Interval]
+    interval: str
+    distribution: Distribution
+    expected: dict[str, Array] | None = None
+    conformal: Conformal | None = None
+
+    @classmethod
+    def without_rows(
+        cls,
+        units: Units,
+        source: Source,
+        noise: Noise,
+        kinds: Sequence[type[Interval]],
+        interval: str,
+        kept: Sequence[Interval] = (),
+    ) -> Predictor:
+        """Where no held-out row decides on intervals: those that need none, and those that are ``kept`` of the fit."""
+        intervals = {kind.name: kind() for kind in kinds if not kind.needs_rows} | {each.name: each for each in kept}
+        return cls(units, source, noise, intervals, interval, Normal())
+
+    @classmethod
+    def from_rows(
+        cls,
+        units: Units,
+        source: Source,
+        noise: Noise,
+        evidence: Evidence,
+        kinds: Sequence[type[Interval]],
+        interval: str,
+        distribution: type[Distribution],
+    ) -> Predictor:
+        """Where held-out rows decide on intervals and on the shape of the distribution."""
+        learned = learn_intervals(kinds, evidence, noise, interval)
+        found = calibrate(evidence, noise, learned, distribution)
+        return cls(units, source, found.noise, found.intervals, interval, found.distribution)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.units.n_outputs
+
+    def choosing(self, choice: Choice) -> Predictor:
+        """As the parameters that may change after fit ask for it."""
+        name = self.interval if choice.interval is None else choice.interval
+        interval = self.intervals[name]
+        shape = self.distribution
+        if choice.distribution not in (None, shape.name):
+            shape = DISTRIBUTIONS[str(choice.distribution)].without_rows()
+        return replace(
+            self,
+            source=self.source.choosing(choice, interval),
+            noise=self.noise.choosing(choice, interval),
+            interval=name,
+            distribution=shape,
+        )
+
+    def construction(self) -> dict[str, Any]:
+        """Parameters that may change after fit and change the predicted standard deviation."""
+        return {"interval": self.interval, **self.source.construction()}
+
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def mean(self, X: Any, machine: Machine) -> Array:
+        """Shape: ``(n, k)`` -> ``(n,)`` or ``(n, n_outputs)``, as are all results."""
+        moments = self.source.mean_moments(machine)
+        return self.units.as_target(self._by_block(X, lambda rows: self.units.y.undo(moments(rows)[0])))
+
+    def members(self, X: Any, machine: Machine) -> Array:
+        """Shape: ``(n, k)`` -> ``(n_members, n[, n_outputs])``."""
+        members = self._by_block(X, lambda rows: self.units.y.undo(self.source.members(rows, machine)), axis=1)
+        return members[:, :, 0] if self.units.y_is_vector else members
+
+    def components(self, X: Any, machine: Machine) -> Components:
+        """Mean, and epistemic and aleatoric variance, in the target's units."""
+        moments = self.source.moments(machine)
+        found = self._by_block(X, lambda rows: self._components(rows, moments, machine), axis=1)
+        return Components(*(self.units.as_target(part) for part in found))
+
+    def _components(self, X: Float32, moments: Moments, machine: Machine) -> Array:
+        """Shape: ``(n, k)``, standardised -> ``(3, n, n_outputs)``."""
+        mean, spread, predicted = moments(X)
+        noise = self.noise.evaluate(X, predicted, machine)
+        epistemic, aleatoric = self._interval.variances(spread, noise, moments.n_members)
+        unit = self.units.y.scale**2
+        return np.stack([self.units.y.undo(mean), epistemic * unit, np.broadcast_to(aleatoric * unit, mean.shape)])
+
+    def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
+        """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
+        parts = self.components(X, machine)
+        if self.conformal is not None:
+            return parts, self.conformal.bounds(parts, levels, self.construction())
+        if self._interval.own_bounds:
+            return parts, self._own_bounds(X, levels, machine)
+        tails = (1 - levels) / 2
+        both = [self.quantiles(parts, tails), self.quantiles(parts, 1 - tails)]
+        return parts, np.stack(both, axis=-2)
+
+    def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
+        interval, units = self._interval, self.units
+        found = self._by_block(X, lambda rows: interval.bounds(rows, self.source, units, machine, levels))
+        interval.warn_if_infinite(found, levels)
+        return units.as_target(found)
+
+    def quantiles(self, parts: Components, levels: Array) -> Array:
+        """Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
+        multiples = self.distribution.multiples(levels)
+        if self.units.y_is_vector:
+            multiples = multiples[0]
+        return parts.mean[..., None] + parts.std[..., None] * multiples
+
+    def frozen(self, parts: Components) -> rv_continuous_frozen:
+        """The predictive distribution."""
+        return self.distribution.frozen(parts.mean, parts.std)
+
+    # -- rows that were held out ---------------------------------------------------------------------------------------
+
+    def conformal_of(self, X: Any, y: Array, machine: Machine) -> Conformal:
+        """What makes intervals cover by construction, from rows that were not used to fit. Shape: y ``(n, n_outputs)``."""
+        return Conformal.learn(self.units.as_target(y), self.components(X, machine), self.construction())
+
+    def recalibrated(
+        self,
+        sample: Sample,
+        machine: Machine,
+        kinds: Sequence[type[Interval]],
+        distribution: type[Distribution],
+        *,
+        expects: bool,
+    ) -> Predictor:
+        """With noise, and all that follows from it, from rows that the networks did not see."""
+        if self.noise.differs and not self._interval.needs_rows:
+            raise ValueError(
+                "Networks predict the noise of every row; there is none to estimate. Fit with loss='squared_error' and, where "
+                "it is a parameter, noise_model='constant'."
+            )
+        noise, held = self.noise.relearned(self.source, sample, machine)
+        evidence = Evidence(held, self.source.n_members)
+        variance = held.noise * noise.factor
+        kept = {name: each.relearned(evidence, variance) for name, each in self.intervals.items()}
+        fresh = [kind for kind in kinds if kind.name not in kept]
+        found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), distribution)
+        model = replace(self, **vars(found), conformal=None)
+        return model.expecting(evidence) if expects else model
+
+    def expecting(self, evidence: Evidence) -> Predictor:
+        """With the scores that held-out rows let expect of the interval in use."""
+        std = held_out_std(self._interval, self.noise, evidence)
+        return replace(self, expected=expected_scores(evidence.held, std, self.distribution))
+
+    # -- shared parts --------------------------------------------------------------------------------------------------
+
+    @property
+    def _interval(self) -> Interval:
+        return self.intervals[self.interval]
+
+    def _by_block(self, X: Any, predict: Callable[[Float32], Array], axis: int = 0) -> Array:
+        """What a function of standardised rows gives for all rows, a block at a time."""
+        found = [predict(self.units.x.apply(X[rows])) for rows in blocks(X.shape[0])]
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=axis)
+
+    def _check_stored(self) -> None:
+        source = self.source
+        require(len(self.units.x.centre) == source.n_features, "the networks do not fit the features")
+        require(self.n_outputs == source.n_outputs, "the networks do not fit the outputs")
+        require(self.interval in self.intervals, "the interval is not one of those that were learned")
+        require(all(name == each.name for name, each in self.intervals.items()), "an interval under another name")
+        parts: list[Noise | Interval | Distribution] = [self.noise, *self.intervals.values(), self.distribution]
+        for part in parts:
+            part.check_fits(source)
+        if self.conformal is not None:
+            self.conformal.check_fits(self.units, self.construction())
+        if self.expected is not None:
+            check_types(self.expected, dict.fromkeys(EXPECTED, Array))
+            for name, values in self.expected.items():
+                check_variances(values, (self.n_outputs,), name)
