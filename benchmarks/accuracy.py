@@ -127,7 +127,7 @@ def paper_coverage(process: str, n_replications: int) -> tuple[np.ndarray, np.nd
         scaled, scaled_test = ((table - X.mean(axis=0)) / X.std(axis=0) for table in (X, X_test))
         ids = np.arange(SIMULATED_COMMON["n_estimators"])
         members = draw_members(architecture, SIMULATED_COMMON["keep_prob"], seed, ids, null="drop")
-        trained = engine.train(members, scaled, y, options, seed, n_threads=os.cpu_count() or 1)
+        trained = engine.train(members, engine.TrainingData(scaled, y), options, seed, n_threads=os.cpu_count() or 1)
         alive = trained.train_r2 >= SIMULATED_COMMON["collapse_r2"]
         predictions = engine.forward(trained.ensemble, scaled_test)[alive, :, 0].astype(np.float64)
         error = y_test - predictions.mean(axis=0)

@@ -14,7 +14,7 @@ from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
 from benchmarks.training import Progress
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
-from extranets.engine import moments, reference
+from extranets.engine import Passes, moments, reference
 from extranets.networks import Ensemble
 
 KEEP = 0.9
@@ -54,7 +54,7 @@ def dropout(sizes: Sizes, progress: Progress) -> Section:
     problem, n_passes = sizes.dropout, sizes.dropout_passes
     progress("MC dropout")
     network, X = problem.untrained()[:1], problem.data[0]
-    passes = moments(network, n_threads=THREADS, n_passes=n_passes, dropout_keep=KEEP, seed=SEED)
+    passes = moments(network, Passes(n_passes, dropout_keep=KEEP, seed=SEED), n_threads=THREADS)
     watch = Stopwatch(sizes.patience)
     row: Row = {"what": "PyTorch, a loop over passes", "seconds": NOT_INSTALLED}
     if find_spec("torch"):

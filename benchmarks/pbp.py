@@ -9,7 +9,7 @@ from benchmarks.report import QUIET_COLUMNS, Section, target
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
 from benchmarks.training import Progress
-from extranets.engine import pbp, reference_pbp
+from extranets.engine import TrainingData, pbp, reference_pbp
 from extranets.networks import Architecture
 
 COLUMNS = {
@@ -25,16 +25,15 @@ COLUMNS = {
 
 
 def _train(problem: Problem) -> pbp.Posterior:
-    X, y = problem.data
-    return pbp.train(X, y, (problem.units,), ids=[0], targets=[0], n_passes=problem.epochs, seed=SEED)
+    data = TrainingData(*problem.data)
+    return pbp.train(data, (problem.units,), ids=[0], targets=[0], n_passes=problem.epochs, seed=SEED)
 
 
 def _train_reference(problem: Problem) -> None:
-    X, y = problem.data
     architecture = Architecture(problem.inputs, (problem.units,), 1, 1)
     mean = reference_pbp.first_means(architecture, SEED, 0)
     posterior = reference_pbp.make_posterior(architecture, mean, np.full(len(mean), reference_pbp.first_variance()))
-    reference_pbp.train(posterior, X, y, problem.epochs, SEED, 0)
+    reference_pbp.train(posterior, TrainingData(*problem.data), problem.epochs, SEED, 0)
 
 
 def probabilistic(sizes: Sizes, progress: Progress) -> Section:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.machine import THREADS
-from extranets.engine import Device, Options, Trained, train
+from extranets.engine import Device, Options, Trained, TrainingData, train
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 
 KEEP_PROB = 0.95
@@ -49,9 +49,8 @@ class Problem:
         return draw_members(architecture, KEEP_PROB, SEED, np.arange(self.members))
 
     def train(self, n_threads: int = THREADS, device: Device = "cpu") -> Trained:
-        X, y = self.data
         options = Options(n_epochs=self.epochs, batch_size=self.batch, learning_rate=LEARNING_RATE)
-        return train(self.drawn, X, y, options, SEED, n_threads=n_threads, device=device)
+        return train(self.drawn, TrainingData(*self.data), options, SEED, n_threads=n_threads, device=device)
 
     def untrained(self) -> Ensemble:
         """Random parameters: predicting takes as long as with trained ones."""

@@ -7,9 +7,11 @@ them.
 """
 
 from extranets.engine import pbp, variational
+from extranets.engine.data import TrainingData
 from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
 from extranets.engine.options import Options, Trained, joined
+from extranets.engine.passes import Passes
 
 __all__ = [
     "DEVICES",
@@ -17,7 +19,9 @@ __all__ = [
     "Machine",
     "Moments",
     "Options",
+    "Passes",
     "Trained",
+    "TrainingData",
     "TrainingDiverged",
     "forward",
     "gradient",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict
 
-import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.engine import native
+from extranets.engine.data import TrainingData
 from extranets.engine.options import Options, Trained
+from extranets.engine.passes import Passes
 from extranets.networks import Ensemble, Members
 
 Device = Literal["cpu", "cuda"]
@@ -32,8 +33,8 @@ class Moments(Protocol):
     def n_members(self) -> int:
         """Members or passes that a prediction averages."""
 
-    def __call__(self, X: npt.NDArray[np.float32]) -> tuple[Array, Array, Array | None]:
-        """Mean, spread (1/T), and the noise variance where it is predicted.
+    def __call__(self, X: Float32) -> tuple[Array, Array, Array | None]:
+        """Mean, variance over the members (divided by their number), and the noise variance where it is predicted.
 
         Shape: ``(n, k)`` -> ``(n, n_outputs)`` each.
         """
@@ -41,15 +42,10 @@ class Moments(Protocol):
 
 def train(
     members: Members,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    data: TrainingData,
     options: Options,
     seed: int,
     *,
-    sample_weight: npt.ArrayLike | None = None,
-    adversarial: npt.ArrayLike | None = None,
-    counts: npt.NDArray[np.uint16] | None = None,
-    count_rows: npt.ArrayLike | None = None,
     device: Device = "cpu",
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
@@ -58,13 +54,6 @@ def train(
 
     Parameters
     ----------
-    adversarial : array of shape (n_inputs,), optional
-        Adversarial training (Lakshminarayanan et al., 2017): every row of a mini-batch joins it a second time, each
-        input moved by this step, in the units of ``X``, to where the row's loss grows.
-    counts : array of shape (n_samples_drawn, n_rows), optional
-        How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
-    count_rows : array of shape (n_members,), optional
-        Which row of ``counts`` a member trains on; -1 means every row once.
     device : {"cpu", "cuda"}
         Where to train. Streams and arithmetic are the same, so that results agree to float32 rounding over short runs.
     progress : callable, optional
@@ -74,70 +63,40 @@ def train(
     ------
     TrainingDiverged
         If a member's loss was not finite in any of its allowed starts.
+    ValueError
+        If data, members and options do not fit each other.
     """
-    given: dict[str, Any] = {
-        "sample_weight": sample_weight,
-        "adversarial": adversarial,
-        "counts": counts,
-        "count_rows": count_rows,
-        "progress": progress,
-    }
+    data.check_members(members)
     if device == "cuda":
-        return _cuda().train(members, X, y, options, seed, **given)
-    return native.train(members, X, y, options, seed, **given, n_threads=n_threads)
+        return _cuda().train(members, data, options, seed, progress=progress)
+    return native.train(members, data, options, seed, n_threads=n_threads, progress=progress)
 
 
 def forward(
     ensemble: Ensemble,
     X: npt.ArrayLike,
+    passes: Passes | None = None,
     *,
     device: Device = "cpu",
     n_threads: int = 1,
-    n_passes: int | None = None,
-    dropout_keep: float = 1.0,
-    input_keep: float = 1.0,
-    seed: int = 0,
-) -> npt.NDArray[np.float32]:
-    """Heads of every member, or of ``n_passes`` stochastic passes with inverted dropout on hidden units and inputs.
-
-    Pass ``p`` uses member ``p mod n_members`` and one mask for all rows, drawn from the stream of ``p``.
+) -> Float32:
+    """Heads of every member, or of every stochastic pass.
 
     Shape: X ``(n, n_inputs)`` -> ``(n_members or n_passes, n, n_heads)``.
     """
-    thinning: dict[str, Any] = {
-        "n_passes": n_passes,
-        "dropout_keep": dropout_keep,
-        "input_keep": input_keep,
-        "seed": seed,
-    }
     if device == "cuda":
-        return _cuda().forward(ensemble, X, **thinning)
-    return native.forward(ensemble, X, n_threads=n_threads, **thinning)
+        return _cuda().forward(ensemble, X, passes)
+    return native.forward(ensemble, X, passes, n_threads=n_threads)
 
 
-def moments(
-    ensemble: Ensemble,
-    *,
-    device: Device = "cpu",
-    n_threads: int = 1,
-    n_passes: int | None = None,
-    dropout_keep: float = 1.0,
-    input_keep: float = 1.0,
-    seed: int = 0,
-) -> Moments:
-    """Mean and variance over the members, or over the passes of :func:`forward`, without holding their predictions.
+def moments(ensemble: Ensemble, passes: Passes | None = None, *, device: Device = "cpu", n_threads: int = 1) -> Moments:
+    """Mean and variance over the members, or over stochastic passes, without holding their predictions.
 
-    Made once for an ensemble, called for as many blocks of rows as there are; a pass has the same mask in every call.
+    Made once for an ensemble, called for as many blocks of rows as there are.
     """
-    thinning: dict[str, Any] = {
-        "n_passes": n_passes,
-        "dropout_keep": dropout_keep,
-        "input_keep": input_keep,
-        "seed": seed,
-    }
     if device == "cuda":
-        return _cuda().Moments(ensemble, **thinning)
-    return native.Moments(ensemble, n_threads=n_threads, **thinning)
+        return _cuda().Moments(ensemble, passes)
+    return native.Moments(ensemble, passes, n_threads=n_threads)
 
 
 def _cuda() -> ModuleType:

@@ -1,4 +1,4 @@
-"""The compiled engine behind plain functions on arrays. Types are converted here; the extension checks shapes."""
+"""The compiled engine behind plain functions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 import extranets.engine._native as _native
+from extranets._arrays import Array, Float32
 from extranets.encodings import PiecewiseLinear
-from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained, check_keep
+from extranets.engine.data import TrainingData, float32
+from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained
+from extranets.engine.passes import Passes
 from extranets.networks import Architecture, Ensemble, Members
 
 VARIANT_VARIABLE = "EXTRANETS_VARIANT"
@@ -31,29 +34,6 @@ class TrainingDiverged(ArithmeticError):
     def __init__(self, message: str, members: Sequence[int] = ()) -> None:
         super().__init__(message)  # pickled with the message alone; `members` travels with the attributes
         self.members = members
-
-
-def float32(a: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    return np.ascontiguousarray(a, dtype=np.float32)
-
-
-def _as_columns(y: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    y = float32(y)
-    return y[:, None] if y.ndim == 1 else y
-
-
-def _counts(counts: npt.ArrayLike) -> npt.NDArray[np.uint16]:
-    counts = np.asarray(counts)
-    if counts.size and not (counts.min() >= 0 and counts.max() <= np.iinfo(np.uint16).max):
-        raise ValueError("counts must lie between 0 and 65535")
-    return np.ascontiguousarray(counts, dtype=np.uint16)
-
-
-def adversarial_steps(adversarial: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    steps = float32(adversarial)
-    if not (np.isfinite(steps).all() and (steps >= 0).all()):
-        raise ValueError("adversarial steps must be finite and not negative")
-    return steps
 
 
 def native_options(options: Options, seed: int) -> Any:
@@ -81,21 +61,14 @@ def _encoding(architecture: Architecture) -> Any:
     return _native.Encoding(_PERIODIC, columns, first, float32(encoding.frequencies))
 
 
-def training_arrays(
-    members: Members,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    sample_weight: npt.ArrayLike | None,
-    counts: npt.ArrayLike | None,
-    count_rows: npt.ArrayLike | None,
-) -> dict[str, Any]:
-    """What every kind of training reads, as the extension takes it."""
+def data_arrays(data: TrainingData) -> dict[str, Any]:
+    """Rows as the extension takes them."""
+    return {name: getattr(data, name) for name in ("X", "y", "weight", "counts", "count_rows")}
+
+
+def member_arrays(members: Members) -> dict[str, Any]:
+    """Members as the extension takes them, and where each of them has its parameters."""
     return {
-        "X": float32(X),
-        "y": _as_columns(y),
-        "weight": None if sample_weight is None else float32(sample_weight),
-        "counts": None if counts is None else _counts(counts),
-        "count_rows": None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
         "members": np.ascontiguousarray(members.ids, dtype=np.uint32),
         "widths": np.ascontiguousarray(members.widths, dtype=np.int32),
         "offsets": members.offsets,
@@ -104,15 +77,10 @@ def training_arrays(
 
 def train(
     members: Members,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    data: TrainingData,
     options: Options,
     seed: int,
     *,
-    sample_weight: npt.ArrayLike | None = None,
-    adversarial: npt.ArrayLike | None = None,
-    counts: npt.NDArray[np.uint16] | None = None,
-    count_rows: npt.ArrayLike | None = None,
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Trained:
@@ -123,8 +91,9 @@ def train(
     scalars = np.empty((n, 3))
     integers = np.empty((n, 3), dtype=np.int32)
     _native.train(
-        **training_arrays(members, X, y, sample_weight, counts, count_rows),
-        adversarial=None if adversarial is None else adversarial_steps(adversarial),
+        **data_arrays(data),
+        **member_arrays(members),
+        adversarial=data.adversarial,
         encoding=_encoding(members.architecture),
         options=native_options(options, seed),
         parameters=parameters,
@@ -168,59 +137,33 @@ def _packed(ensemble: Ensemble) -> Any:
     return _native.Packed(a.n_inputs, a.n_outputs, a.n_heads, widths, float32(ensemble.parameters), _encoding(a))
 
 
-def _packed_passes(ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int) -> Any:
+def _packed_passes(ensemble: Ensemble, passes: Passes | None) -> Any:
     packed = _packed(ensemble)
-    if n_passes is not None:
-        check_keep(dropout_keep, input_keep)
-        packed.set_passes(list(range(n_passes)), dropout_keep, input_keep, seed)
+    if passes is not None:
+        packed.set_passes(list(range(passes.n_passes)), passes.dropout_keep, passes.input_keep, passes.seed)
     return packed
 
 
-def forward(
-    ensemble: Ensemble,
-    X: npt.ArrayLike,
-    *,
-    n_threads: int = 1,
-    n_passes: int | None = None,
-    dropout_keep: float = 1.0,
-    input_keep: float = 1.0,
-    seed: int = 0,
-) -> npt.NDArray[np.float32]:
+def forward(ensemble: Ensemble, X: npt.ArrayLike, passes: Passes | None = None, *, n_threads: int = 1) -> Float32:
     """As :func:`extranets.engine.forward`."""
     X = float32(X)
-    packed = _packed_passes(ensemble, n_passes, dropout_keep, input_keep, seed)
-    heads = ensemble.members.architecture.n_heads
-    out = np.empty((len(ensemble) if n_passes is None else n_passes, len(X), heads), dtype=np.float32)
-    packed.forward(X=X, out=out, n_threads=n_threads)
+    n = len(ensemble) if passes is None else passes.n_passes
+    out = np.empty((n, len(X), ensemble.members.architecture.n_heads), dtype=np.float32)
+    _packed_passes(ensemble, passes).forward(X=X, out=out, n_threads=n_threads)
     return out
 
 
 class Moments:
-    """Mean and variance over the members, or over stochastic passes, row by row, without holding their predictions.
+    """As :func:`extranets.engine.moments`: row by row, so that no member's predictions are held."""
 
-    Made once for an ensemble, called for as many blocks of rows as there are. With ``n_passes`` given, the passes are
-    those of :func:`forward`; a pass has the same mask in every call.
-    """
-
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        *,
-        n_threads: int = 1,
-        n_passes: int | None = None,
-        dropout_keep: float = 1.0,
-        input_keep: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        self._packed = _packed_passes(ensemble, n_passes, dropout_keep, input_keep, seed)
-        self.n_members = len(ensemble) if n_passes is None else n_passes
+    def __init__(self, ensemble: Ensemble, passes: Passes | None = None, *, n_threads: int = 1) -> None:
+        self._packed = _packed_passes(ensemble, passes)
+        self.n_members = len(ensemble) if passes is None else passes.n_passes
         self._architecture = ensemble.members.architecture
         self._n_threads = n_threads
 
-    def __call__(
-        self, X: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        """Mean, variance (1/T), and the mean predicted variance under the Gaussian loss (else None).
+    def __call__(self, X: npt.ArrayLike) -> tuple[Array, Array, Array | None]:
+        """Mean, variance (divided by the number of members), and the mean predicted variance under the Gaussian loss (else None).
 
         Shape: X ``(n, n_inputs)`` -> three arrays ``(n, n_outputs)``.
         """
@@ -239,9 +182,7 @@ def random_words(seed: int, member: int, purpose: int, n: int) -> npt.NDArray[np
     return out
 
 
-def jacobian(
-    ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1
-) -> npt.NDArray[np.float32]:
+def jacobian(ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0, n_threads: int = 1) -> Float32:
     """Gradient of one head of one member with respect to its parameters.
 
     Shape: X ``(n, n_inputs)`` -> ``(n, n_parameters)``; call it block by block when that is large.
@@ -253,22 +194,14 @@ def jacobian(
     return out
 
 
-def gradient(
-    ensemble: Ensemble,
-    member: int,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    options: Options,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-) -> tuple[float, npt.NDArray[np.float32]]:
-    """Mean loss over all rows and its gradient, as one training step without dropout would see them."""
+def gradient(ensemble: Ensemble, member: int, data: TrainingData, options: Options) -> tuple[float, Float32]:
+    """Mean loss and its gradient, as one training step on every row once, without dropout, would see them."""
     one = ensemble[member : member + 1]
     out = np.empty(len(one.parameters), dtype=np.float32)
     loss = _native.gradient(
-        X=float32(X),
-        y=_as_columns(y),
-        weight=None if sample_weight is None else float32(sample_weight),
+        X=data.X,
+        y=data.y,
+        weight=data.weight,
         widths=np.ascontiguousarray(one.members.widths[0], dtype=np.int32),
         parameters=float32(one.parameters),
         encoding=_encoding(one.members.architecture),

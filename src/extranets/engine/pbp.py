@@ -15,7 +15,8 @@ import numpy.typing as npt
 import extranets.engine._native as _native
 from extranets._arrays import Array
 from extranets._random import Purpose, normals
-from extranets.engine.native import _as_columns, _counts, float32
+from extranets.engine.data import TrainingData, float32
+from extranets.engine.native import data_arrays
 from extranets.engine.reference_pbp import START, first_means, first_variance
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble, draw_members
@@ -67,17 +68,13 @@ def start(architecture: Architecture, ids: npt.ArrayLike, seed: int) -> Posterio
 
 
 def train(
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    data: TrainingData,
     hidden: tuple[int, ...],
     *,
     ids: npt.ArrayLike,
     targets: npt.ArrayLike,
     n_passes: int = 40,
     seed: int,
-    sample_weight: npt.ArrayLike | None = None,
-    counts: npt.ArrayLike | None = None,
-    count_rows: npt.ArrayLike | None = None,
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Posterior:
@@ -85,10 +82,9 @@ def train(
 
     Parameters
     ----------
-    X : array of shape (n_rows, n_inputs)
-        Standardised inputs.
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-        Standardised targets.
+    data : TrainingData
+        Standardised inputs and targets. Row i has noise variance ``sigma^2 / weight[i]``; a row with weight 0 is left
+        out. ``adversarial`` must be None.
     hidden : tuple of int
         Units of each hidden layer; empty for a linear model.
     ids : array of shape (n_members,)
@@ -97,25 +93,15 @@ def train(
         The column of ``y`` that a member learns.
     n_passes : int, default=40
         How often all rows are seen.
-    sample_weight : array of shape (n_rows,), optional
-        Row i has noise variance ``sigma^2 / sample_weight[i]``; a row with weight 0 is left out.
-    counts : array of shape (n_samples_drawn, n_rows), optional
-        How often each row stands in a sample: bootstrap counts, or 0 for rows of a held-out fold.
-    count_rows : array of shape (n_members,), optional
-        Which row of ``counts`` a member trains on; -1 means every row once.
     progress : callable, optional
         Called on the calling thread about twenty times a second with the share of the work that is done.
     """
-    X, y = float32(X), _as_columns(y)
-    _check_finite(X=X, y=y)
+    if data.adversarial is not None:
+        raise ValueError("probabilistic back-propagation has no adversarial rows; adversarial must be None")
     ids = np.ascontiguousarray(ids, dtype=np.uint32)
-    posterior = start(Architecture(X.shape[1], tuple(hidden), 1, 1), ids, seed)
+    posterior = start(Architecture(data.X.shape[1], tuple(hidden), 1, 1), ids, seed)
     _native.pbp_train(
-        X=X,
-        y=y,
-        weight=None if sample_weight is None else _weights(sample_weight),
-        counts=None if counts is None else _counts(counts),
-        count_rows=None if count_rows is None else np.ascontiguousarray(count_rows, dtype=np.int32),
+        **data_arrays(data),
         members=ids,
         targets=np.ascontiguousarray(targets, dtype=np.int32),
         hidden=_hidden(posterior),
@@ -164,17 +150,3 @@ def sample(posterior: Posterior, member: int, n_samples: int, seed: int) -> Ense
 
 def _hidden(posterior: Posterior) -> npt.NDArray[np.int32]:
     return np.array(posterior.architecture.hidden, dtype=np.int32)
-
-
-def _check_finite(**arrays: npt.NDArray[np.float32]) -> None:
-    """A row with NaN would be left out of every update without a word."""
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite")
-
-
-def _weights(sample_weight: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    weights = float32(sample_weight)
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and (weights > 0).any()):
-        raise ValueError("sample_weight must be finite and not negative, and not zero for every row")
-    return weights

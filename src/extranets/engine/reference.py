@@ -17,6 +17,7 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets._random import Purpose, shuffled, uniforms
 from extranets.encodings import Encoding
+from extranets.engine.data import TrainingData
 from extranets.engine.options import LOG_VARIANCE_LIMIT, Loss, Options, Schedule
 from extranets.engine.reference_encoding import column_gradient, column_of_input, encoded
 from extranets.networks import Architecture
@@ -269,19 +270,10 @@ class Problem:
 
 
 def make_problem(
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    options: Options,
-    seed: int,
-    member: int,
-    sample_weight: npt.ArrayLike | None = None,
-    counts: npt.ArrayLike | None = None,
-    adversarial: npt.ArrayLike | None = None,
-    encoding: Encoding | None = None,
+    data: TrainingData, options: Options, seed: int, member: int, *, sample: int = -1, encoding: Encoding | None = None
 ) -> Problem:
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    times = np.ones(len(X), dtype=int) if counts is None else np.asarray(counts)
+    """What one member sees of the data: the rows of a sample, a row of ``counts``; -1: every row once."""
+    times = data.row_counts(sample)
     rows = np.flatnonzero(times).astype(np.uint32)
     n_validation = 0
     if options.validation_fraction > 0 and len(rows) > 1:
@@ -289,8 +281,9 @@ def make_problem(
         n_validation = min(math.ceil(float(np.float32(options.validation_fraction)) * len(rows)), len(rows) - 1)
     # Copies of a row stay together, so that no row is on both sides.
     validation, train = (np.repeat(part, times[part]) for part in (rows[:n_validation], rows[n_validation:]))
-    y = y[:, None] if y.ndim == 1 else y
-    steps = None if adversarial is None else np.asarray(adversarial, dtype=np.float64)
+    X, y = data.X.astype(np.float64), data.y.astype(np.float64)
+    weight = np.ones(len(X)) if data.weight is None else data.weight.astype(np.float64)
+    steps = None if data.adversarial is None else data.adversarial.astype(np.float64)
     return Problem(X, y, weight, options, seed, member, train, validation, steps, encoding)
 
 

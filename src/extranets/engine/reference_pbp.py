@@ -21,6 +21,7 @@ from scipy.special import erfcx
 
 from extranets._arrays import Array
 from extranets._random import Purpose, normals, shuffled
+from extranets.engine.data import TrainingData
 from extranets.networks import Architecture
 
 Gamma = tuple[float, float]  # shape and rate of a gamma distribution
@@ -296,25 +297,23 @@ def refine_prior(posterior: Posterior, factors: Factors) -> None:
 
 def train(
     posterior: Posterior,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    data: TrainingData,
     n_passes: int,
     seed: int,
     member: int,
-    sample_weight: npt.ArrayLike | None = None,
-    counts: npt.ArrayLike | None = None,
+    *,
+    target: int = 0,
+    sample: int = -1,
 ) -> None:
     """Update ``posterior`` in place: ``n_passes`` times all rows in random order, then the prior.
 
-    A row stands in the sample as often as its count says. Row i has noise variance ``sigma^2 / sample_weight[i]``, so a
-    row with weight 0 says nothing and is left out.
-
-    Shape: X ``(n, n_inputs)``, y ``(n,)``.
+    ``target`` is the column of y that is learned. A row stands in the sample, a row of ``counts``, as often as its count
+    says (-1: every row once). Row i has noise variance ``sigma^2 / weight[i]``, so a row with weight 0 says nothing and is
+    left out.
     """
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    times = np.ones(len(X), dtype=int) if counts is None else np.asarray(counts)
-    rows = np.repeat(np.arange(len(X), dtype=np.uint32), np.where(weight > 0, times, 0))
+    X, y = data.X.astype(np.float64), data.y[:, target].astype(np.float64)
+    weight = np.ones(len(X)) if data.weight is None else data.weight.astype(np.float64)
+    rows = np.repeat(np.arange(len(X), dtype=np.uint32), np.where(weight > 0, data.row_counts(sample), 0))
     factors = first_factors(len(posterior.mean), posterior.prior)
     for index in range(n_passes):
         for row in shuffled(rows, seed, member, Purpose.SHUFFLE, part=index):

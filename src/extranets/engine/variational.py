@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 
 import extranets.engine._native as _native
 from extranets._arrays import Float32
 from extranets._random import Purpose, normals
-from extranets.engine.native import native_options, raise_if_diverged, training_arrays
+from extranets.engine.data import TrainingData
+from extranets.engine.native import data_arrays, member_arrays, native_options, raise_if_diverged
 from extranets.engine.options import Options
 from extranets.model_file import require, storable
 from extranets.networks import Ensemble, Members
@@ -51,7 +51,8 @@ class Posterior:
             require((np.isfinite(values) & (values >= 0)).all(), f"{name} is negative or not finite")
 
 
-def _check(members: Members, options: Options) -> None:
+def _check(members: Members, data: TrainingData, options: Options) -> None:
+    data.check_members(members)
     if members.architecture.learns_noise:
         raise ValueError("variational inference has one noise variance per output: n_heads must be n_outputs")
     if members.architecture.encoding is not None:
@@ -59,34 +60,32 @@ def _check(members: Members, options: Options) -> None:
     other = [f.name for f in fields(Options) if f.name not in USED_OPTIONS and getattr(options, f.name) != f.default]
     if other:
         raise ValueError(f"variational inference does not use the option {other[0]!r}; leave its default")
+    if data.adversarial is not None:
+        raise ValueError("variational inference has no adversarial rows; adversarial must be None")
 
 
 def train(
     members: Members,
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
+    data: TrainingData,
     options: Options,
     seed: int,
     *,
-    sample_weight: npt.ArrayLike | None = None,
-    counts: npt.NDArray[np.uint16] | None = None,
-    count_rows: npt.ArrayLike | None = None,
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Posterior:
     """Variational inference for every member; ``reference_variational`` says what is minimised.
 
-    Parameters are those of :func:`extranets.engine.train`. A sample weight of 2 counts like the row twice, so weights
-    should be near 1 on average: their sum decides how much the data count against the prior.
+    Parameters are those of :func:`extranets.engine.train`. A weight of 2 counts like the row twice, so weights should be
+    near 1 on average: their sum decides how much the data count against the prior.
 
     Raises
     ------
     TrainingDiverged
         If a member's loss was not finite.
     ValueError
-        If an option is set that has no meaning here.
+        If an option is set that has no meaning here, or the data do not fit the members.
     """
-    _check(members, options)
+    _check(members, data, options)
     n, n_parameters = len(members), members.offsets[-1]
     shapes = {
         "mean": n_parameters,
@@ -98,7 +97,8 @@ def train(
     out = {name: np.empty(shape, dtype=np.float32) for name, shape in shapes.items()}
     outcomes = np.empty(n, dtype=np.int32)
     _native.train_variational(
-        **training_arrays(members, X, y, sample_weight, counts, count_rows),
+        **data_arrays(data),
+        **member_arrays(members),
         **out,
         options=native_options(options, seed),
         outcomes=outcomes,

@@ -121,14 +121,14 @@ class Networks:
     numbers: npt.NDArray[np.intp]
     null_numbers: npt.NDArray[np.intp]
     n_replaced: int
-    passes: dict[str, Any]
+    passes: engine.Passes | None
 
     def predict(self, X: Array) -> Array:
         """Predictions of the members that are left. Shape: ``(k, 5) -> (m, k)``."""
-        heads = engine.forward(self.ensemble, X, **self.passes)[:, :, 0].astype(np.float64)
-        if self.passes:
-            return heads
-        return heads[np.isin(self.ensemble.members.ids, self.numbers)]
+        heads = engine.forward(self.ensemble, X, self.passes)[:, :, 0].astype(np.float64)
+        if self.passes is None:
+            return heads[np.isin(self.ensemble.members.ids, self.numbers)]
+        return heads
 
     def n_null(self, n: int) -> int:
         """Null masks among the first ``n`` members."""
@@ -174,8 +174,9 @@ def mc_dropout(
     # Ensembles drop their collapsed networks. Here that would leave nothing, so the network is started again from a fresh
     # stream until it lives: both condition on networks that learned something. Starts that were replaced are counted.
     options = setting.options(dropout_keep=keep_prob, n_starts=n_starts, max_restarts=MAX_RESTARTS)
-    trained = engine.train(draw_members(setting.architecture(), 1.0, seed, [0]), X, y, options, seed)
-    passes = {"n_passes": n_passes, "dropout_keep": keep_prob, "seed": seed}
+    members = draw_members(setting.architecture(), 1.0, seed, [0])
+    trained = engine.train(members, engine.TrainingData(X, y), options, seed)
+    passes = engine.Passes(n_passes, dropout_keep=keep_prob, seed=seed)
     n_replaced = int(trained.n_attempts[0]) - n_starts
     return Networks(trained.ensemble, np.arange(n_passes), np.arange(0), n_replaced, passes)
 
@@ -195,9 +196,9 @@ def _members(
     members = draw_members(setting.architecture(), keep_prob, seed, numbers, null="drop")
     counts = bootstrap_counts(seed, members.ids, len(y)) if resample else None
     count_rows = np.arange(len(members)) if resample else None
-    options = setting.options(n_starts=n_starts)
-    trained = engine.train(members, X, y, options, seed, counts=counts, count_rows=count_rows)
+    data = engine.TrainingData(X, y, counts=counts, count_rows=count_rows)
+    trained = engine.train(members, data, setting.options(n_starts=n_starts), seed)
     alive = members.ids[~trained.collapsed].astype(np.intp)
     if len(alive) == 0:
         raise ArithmeticError(f"All {n_members} networks collapsed; there is nothing to average.")
-    return Networks(trained.ensemble, alive, np.setdiff1d(numbers, members.ids), 0, {})
+    return Networks(trained.ensemble, alive, np.setdiff1d(numbers, members.ids), 0, None)

@@ -6,34 +6,32 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.engine.cuda.gpu import Gpu
 from extranets.engine.cuda.layout import Layout, padded_rows
 from extranets.engine.cuda.memory import Memory, Workspaces
-from extranets.engine.options import Options, check_keep
+from extranets.engine.options import Options
+from extranets.engine.passes import Passes
 from extranets.networks import Ensemble
 
 _ROWS_PER_BLOCK = 64
 _HEADS_AT_ONCE = 1 << 25  # numbers of all passes that are held on the GPU
 
 
-class Passes:
-    """An ensemble on the GPU; with ``n_passes`` given, thinned by dropout anew for every pass."""
+class EnsembleOnGpu:
+    """An ensemble on the GPU; with ``passes`` given, thinned by dropout anew for every pass."""
 
-    def __init__(
-        self, gpu: Gpu, ensemble: Ensemble, n_passes: int | None, dropout_keep: float, input_keep: float, seed: int
-    ) -> None:
-        if len(ensemble) == 0 or n_passes == 0:
-            raise ValueError("an ensemble needs a member" if n_passes is None else "at least one pass is needed")
-        check_keep(dropout_keep, input_keep)
-        self.gpu, self.n_members = gpu, len(ensemble)
-        self.n_passes = self.n_members if n_passes is None else n_passes
+    def __init__(self, gpu: Gpu, ensemble: Ensemble, passes: Passes | None) -> None:
+        if len(ensemble) == 0:
+            raise ValueError("an ensemble needs a member")
+        passes = passes or Passes(len(ensemble))  # nothing is dropped, and every member has its turn
+        self.gpu, self.n_members, self.n_passes = gpu, len(ensemble), passes.n_passes
         self.architecture = ensemble.members.architecture
         self.layout = Layout(self.architecture, _ROWS_PER_BLOCK, trains=False)
         self.workspaces = Workspaces(gpu, self.layout)
-        options = Options() if n_passes is None else Options(dropout_keep=dropout_keep, input_keep=input_keep)
-        self.memory = Memory(gpu, self.layout, options, seed)
+        keeps = Options(dropout_keep=passes.dropout_keep, input_keep=passes.input_keep)
+        self.memory = Memory(gpu, self.layout, keeps, passes.seed)
         self.memory.put("parameters", gpu.array(self.layout.pack(ensemble)))
         self.memory.put("widths", gpu.array(np.ascontiguousarray(ensemble.members.widths, dtype=np.int32)))
         self.memory.zeros("values", self.n_members, self.layout.values_size)
@@ -41,7 +39,7 @@ class Passes:
         gpu.launch("refresh", self.n_members, (self.memory.problem, slots))
         gpu.finish()  # rows may come from another thread, with another order of kernels
 
-    def blocks(self, X: npt.NDArray[np.float32]) -> Iterator[tuple[slice, Any]]:
+    def blocks(self, X: Float32) -> Iterator[tuple[slice, Any]]:
         """Rows, and their heads on the GPU. Shape: ``(n_passes, n, n_heads)``."""
         if X.ndim != 2 or X.shape[1] != self.architecture.n_inputs:
             raise ValueError("X has the wrong number of columns")
@@ -51,7 +49,7 @@ class Passes:
             rows = slice(begin, min(begin + at_once, len(X)))
             yield rows, self._heads(X[rows])
 
-    def _heads(self, X: npt.NDArray[np.float32]) -> Any:
+    def _heads(self, X: Float32) -> Any:
         gpu, per_pass = self.gpu, -(-len(X) // _ROWS_PER_BLOCK)
         n_blocks = self.workspaces.n_blocks(per_pass * self.n_passes)
         own, room = self.workspaces.problem(self.memory.problem, n_blocks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets.engine.cuda.gpu import Gpu
+from extranets.engine.data import TrainingData
 
 Indices = npt.NDArray[np.uint32]
 Longs = npt.NDArray[np.int64]
@@ -64,12 +64,11 @@ class Samples:
     which: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, arrays: dict[str, Any], n_members: int) -> Samples:
-        n_rows, chosen = len(arrays["X"]), arrays["count_rows"]
-        if arrays["counts"] is None or chosen is None:
-            return cls(n_rows, [None], np.zeros(n_members, dtype=np.intp))
-        kinds, which = np.unique(chosen, return_inverse=True)
-        return cls(n_rows, [None if kind < 0 else arrays["counts"][kind] for kind in kinds], which)
+    def of(cls, data: TrainingData, n_members: int) -> Samples:
+        if data.counts is None or data.count_rows is None:
+            return cls(len(data.X), [None], np.zeros(n_members, dtype=np.intp))
+        kinds, which = np.unique(data.count_rows, return_inverse=True)
+        return cls(len(data.X), [None if kind < 0 else data.counts[kind] for kind in kinds], which)
 
     def distinct(self) -> list[Indices]:
         everything = np.arange(self.n_rows, dtype=np.uint32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.engine import reference
 from extranets.engine.cuda.gpu import WARP, Gpu
 from extranets.engine.cuda.launching import fixed_for, in_shared_memory, n_threads_for, step_rates, steps_at_once
@@ -17,6 +17,7 @@ from extranets.engine.cuda.layout import Layout, padded_rows
 from extranets.engine.cuda.memory import Memory, Workspaces
 from extranets.engine.cuda.rows import OnGpu, Rows, Samples
 from extranets.engine.cuda.starts import COLLAPSED, NOT_FINITE, TRAINED, Result, Slots, Starts
+from extranets.engine.data import TrainingData
 from extranets.engine.options import Options
 from extranets.networks import Members
 
@@ -27,21 +28,21 @@ _EVALUATION_ROWS = 64
 class Training:
     """One call's data and members on the GPU."""
 
-    def __init__(self, gpu: Gpu, members: Members, arrays: dict[str, Any], options: Options, seed: int) -> None:
+    def __init__(self, gpu: Gpu, members: Members, data: TrainingData, options: Options, seed: int) -> None:
         self.gpu, self.members, self.options = gpu, members, options
-        self.y, self.weight = arrays["y"], arrays["weight"]
-        samples = Samples.of(arrays, len(members))
+        self.y, self.weight = data.y, data.weight
+        samples = Samples.of(data, len(members))
         self.capacities = np.minimum(options.batch_size, samples.sizes())
-        batch_rows = int(self.capacities.max()) * (1 if arrays["adversarial"] is None else 2)
+        batch_rows = int(self.capacities.max()) * (1 if data.adversarial is None else 2)
         self.layout = Layout(members.architecture, batch_rows, trains=True)
         self.workspaces = Workspaces(gpu, Layout(members.architecture, _EVALUATION_ROWS, trains=False))
         self.n_threads = n_threads_for(self.layout)
         self.in_shared, self.shared_floats = in_shared_memory(self.layout, gpu.shared_bytes)
         self.fixed = (
             ("IN_SHARED", self.in_shared),
-            *fixed_for(self.layout, options, arrays["adversarial"] is not None),
+            *fixed_for(self.layout, options, data.adversarial is not None),
         )
-        self.memory = self._memory(arrays, seed)
+        self.memory = self._memory(data, seed)
         self.problem, self.parameters = self.memory.problem, self.memory["parameters"]
         self._constants: dict[tuple[int, int], reference.BestConstant] = {}
         self._lists: list[Any] = []  # of slots, which kernels on the side may still read
@@ -57,13 +58,15 @@ class Training:
         self.loss_sums = gpu.xp.zeros((len(members), options.n_epochs))
         self.best_epoch = gpu.xp.empty_like(self.parameters) if options.validation_fraction > 0 else None
 
-    def _memory(self, arrays: dict[str, Any], seed: int) -> Memory:
+    def _memory(self, data: TrainingData, seed: int) -> Memory:
         layout, n = self.layout, len(self.members)
         memory = Memory(self.gpu, layout, replace(self.options, batch_size=int(self.capacities.max())), seed)
-        names = {"y": "y", "weight": "weight", "adversarial": "adversarial", "ids": "members", "widths": "widths"}
-        memory.put("X", self.gpu.array(padded_rows(arrays["X"], layout)))
-        for name, given in names.items():
-            memory.put(name, None if arrays[given] is None else self.gpu.array(arrays[given]))
+        memory.put("X", self.gpu.array(padded_rows(data.X, layout)))
+        arrays = {"y": data.y, "weight": data.weight, "adversarial": data.adversarial}
+        arrays["ids"] = np.ascontiguousarray(self.members.ids, dtype=np.uint32)
+        arrays["widths"] = np.ascontiguousarray(self.members.widths, dtype=np.int32)
+        for name, host in arrays.items():
+            memory.put(name, None if host is None else self.gpu.array(host))
         for name in ("parameters", "first", "second"):
             memory.zeros(name, n, layout.block_size)
         memory.zeros("gradient", n, layout.block_size if self.options.max_grad_norm > 0 else 0)
@@ -160,7 +163,7 @@ class Training:
             )
             yield end / per_epoch
 
-    def _rates(self, epoch: int, begin: int, end: int) -> npt.NDArray[np.float32]:
+    def _rates(self, epoch: int, begin: int, end: int) -> Float32:
         """Shape: ``(n_kinds, end - begin, 3)``."""
         per_kind = [
             step_rates(self.options, epoch * n + np.arange(begin, end), self.options.n_epochs * n)
@@ -226,18 +229,18 @@ class Training:
         return reference.r2_over_constant(self.options.loss, loss, self._constants[key])
 
 
-def bytes_per_member(members: Members, arrays: dict[str, Any], options: Options) -> int:
+def bytes_per_member(members: Members, data: TrainingData, options: Options) -> int:
     """What training one member takes of the GPU's memory, besides the data, roughly."""
-    layout = Layout(members.architecture, 2 * min(options.batch_size, len(arrays["X"])), trains=True)
-    n_rows = len(arrays["X"]) if arrays["counts"] is None else int(arrays["counts"].sum(axis=1).max())
+    layout = Layout(members.architecture, 2 * min(options.batch_size, len(data.X)), trains=True)
+    n_rows = len(data.X) if data.counts is None else int(data.counts.sum(axis=1).max())
     return 4 * (6 * layout.block_size + layout.values_size + layout.workspace_size + 4 * n_rows) + 8 * options.n_epochs
 
 
 def train(
-    gpu: Gpu, members: Members, arrays: dict[str, Any], options: Options, seed: int, progress: Callable[[float], object]
+    gpu: Gpu, members: Members, data: TrainingData, options: Options, seed: int, progress: Callable[[float], object]
 ) -> Result:
     """Best of ``n_starts`` by training loss; up to ``max_restarts`` collapsed or overflowing starts are replaced."""
-    training = Training(gpu, members, arrays, options, seed)
+    training = Training(gpu, members, data, options, seed)
     n = len(members)
     best, kept = Starts.none(n, options.n_epochs), gpu.xp.zeros_like(training.parameters)
     good, n_attempts = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
