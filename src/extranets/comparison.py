@@ -14,7 +14,7 @@ from sklearn.base import clone
 from extranets._arrays import Array
 from extranets._sklearn import BaseEstimator, RegressorMixin
 from extranets.estimators import METHODS
-from extranets.estimators._copies import CopiedRowsWarning
+from extranets.estimators.copies import CopiedRowsWarning
 from extranets.evaluation import OutOfFold, cross_validate, sample_rows
 from extranets.tables import Schema, TableRegressor
 from extranets.uncertainty.conformal import cv_plus_interval

@@ -9,7 +9,13 @@ import numpy as np
 
 Effort = Literal["low", "medium", "high"]
 
-AUTOMATIC = ("hidden_layer_sizes", "learning_rate_init", "alpha", "batch_size", "max_iter")  # parameters that follow the rows
+AUTOMATIC = (
+    "hidden_layer_sizes",
+    "learning_rate_init",
+    "alpha",
+    "batch_size",
+    "max_iter",
+)  # parameters that follow the rows
 
 SMALL_TABLE = 2000  # rows; from there on, networks are wider and epochs fewer
 LARGE_TABLE, LARGER_BATCH = 20_000, 2  # rows; from there on, mini-batches are so many times as large

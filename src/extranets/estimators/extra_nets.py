@@ -215,6 +215,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     }
 
     settings_: dict[str, Any] | None = field(init=False)
+    tuning_: list[dict[str, Any]] = field(init=False)  # set by `tune`
 
     @classmethod
     def from_preset(cls, preset: str, **parameters: Any) -> ExtraNetsRegressor:

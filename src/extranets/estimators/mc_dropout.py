@@ -187,7 +187,9 @@ class MCDropoutRegressor(TrainedRegressor):
         source = DropoutPasses(network, self.n_passes)
         if plan is None:
             noise = noise_without_rows(source, sample, network.ensemble.parameters_per_output, self._machine())
-            return Fit(Predictor.without_rows(units, source, noise, INTERVALS, self.interval), {"keep_prob_scores_": scores})
+            return Fit(
+                Predictor.without_rows(units, source, noise, INTERVALS, self.interval), {"keep_prob_scores_": scores}
+            )
         held = plan.errors(network.ensemble, folds, sample, lambda each: self._moments_of(each, network.recipe))
         evidence = Evidence(held, self.n_passes)
         noise = HeadNoise.of(units.n_outputs) if source.learns_noise else ConstantNoise.learn(held, self.n_passes)

@@ -262,7 +262,8 @@ def upgraded(name: str, stored: dict[str, Any]) -> dict[str, Any]:
     check_types(stored, ENTRIES)
     given = {RENAMED.get(each, each): value for each, value in stored["parameters"].items()}
     parameters = BEFORE.get(name, {}) | given
-    model, extras = None, {}
+    model: Predictor | None = None
+    extras: dict[str, Any] = {}
     if stored["learned"] is not None:
         upgrade, types = UPGRADES[name]
         absent = {each for each, hint in types.items() if fits(None, hint)} - stored["learned"].keys()

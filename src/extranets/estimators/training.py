@@ -67,9 +67,7 @@ class Trainer:
         alone = Ensemble(final.members, final.parameters.copy())  # a slice would keep the folds' networks in memory
         return TrainedNetworks(recipe, n_networks, alone, restarts, curve), trained.ensemble[n_final:]
 
-    def held_out_errors(
-        self, sample: Sample, plan: Plan, moments_of: Callable[[Ensemble, Recipe], Moments]
-    ) -> HeldOut:
+    def held_out_errors(self, sample: Sample, plan: Plan, moments_of: Callable[[Ensemble, Recipe], Moments]) -> HeldOut:
         """Errors of networks that are trained for nothing else."""
         recipe = self.recipe(sample, plan)
         final = np.arange(int(plan.keeps_rows_from_final), dtype=np.uint32)  # only a hold-out needs the final network

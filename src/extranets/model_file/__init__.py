@@ -29,8 +29,8 @@ import numpy as np
 from extranets.model_file.errors import ModelFileError, require
 from extranets.model_file.model import load, read_info, save
 from extranets.model_file.random_state import STORED
-from extranets.model_file.registry import register, storable
+from extranets.model_file.registry import checked, register, storable
 
 register(np.random.RandomState, STORED)
 
-__all__ = ["ModelFileError", "load", "read_info", "require", "save", "storable"]
+__all__ = ["ModelFileError", "checked", "load", "read_info", "require", "save", "storable"]

@@ -83,7 +83,7 @@ def rebuild(name: str, fields: dict[str, Any]) -> Any:
 
 def _take_apart(value: Any) -> dict[str, Any]:
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    check_types(fields, get_type_hints(type(value)))
+    check_types(fields, _types(type(value)))
     _check(value)
     return fields
 
@@ -91,10 +91,16 @@ def _take_apart(value: Any) -> dict[str, Any]:
 def _rebuild(cls: Any, fields: dict[str, Any]) -> Any:
     # Files of earlier versions lack the fields that were added since.
     optional = [field.name for field in dataclasses.fields(cls) if field.default is not dataclasses.MISSING]
-    check_types(fields, get_type_hints(cls), optional)
+    check_types(fields, _types(cls), optional)
     value = cls(**fields)
     _check(value)
     return value
+
+
+def _types(cls: Any) -> dict[str, Any]:
+    """Of the fields; attributes of the class are not stored."""
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def _check(value: Any) -> None:

@@ -27,9 +27,7 @@ def export(
     """Write mean, standard deviation and intervals as one graph; a ``single`` level has outputs without a number."""
     ends = [""] if single else [f"_{level_name(level)}" for level in levels]
     if len(set(ends)) < len(ends):
-        raise ValueError(
-            f"coverage holds a level twice; every level makes outputs of its own. Got {levels.tolist()}."
-        )
+        raise ValueError(f"coverage holds a level twice; every level makes outputs of its own. Got {levels.tolist()}.")
     shape = (ROWS,) if model.units.y_is_vector else (ROWS, model.n_outputs)
     graph = Graph()
     x = graph.input("X", np.float64, (ROWS, len(model.units.x.centre)))
@@ -69,9 +67,7 @@ def _bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Ar
     return [(mean + std * low, mean + std * high) for low, high in zip(below, above, strict=True)]
 
 
-def _metadata(
-    model: Predictor, levels: Array, shape: Sequence[int | str], about: dict[str, Any]
-) -> dict[str, str]:
+def _metadata(model: Predictor, levels: Array, shape: Sequence[int | str], about: dict[str, Any]) -> dict[str, str]:
     facts = {
         **about,
         "extranets_version": version("extranets"),

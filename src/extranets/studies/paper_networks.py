@@ -16,7 +16,7 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._arrays import Array
 from extranets.data.processes import Simulated, linear_process, nonlinear_process
-from extranets.estimators._resampling import bootstrap_counts
+from extranets.estimators.resampling import bootstrap_counts
 from extranets.networks import Architecture, Ensemble, draw_members
 
 N_ROWS = 1500

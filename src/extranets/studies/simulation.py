@@ -13,6 +13,8 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets.data.processes import correlation_matrix
 from extranets.metrics import mae
+from extranets.predictor.intervals import BootstrapAveraged, Paper, Total
+from extranets.predictor.part import Interval
 from extranets.studies._summaries import mean_and_error
 from extranets.studies.paper_networks import (
     SETTINGS,
@@ -27,7 +29,6 @@ from extranets.studies.paper_networks import (
 )
 from extranets.studies.runs import UnitResult
 from extranets.uncertainty import predictive
-from extranets.uncertainty.intervals import Construction, bootstrap_averaged, paper, total
 
 Noise = Literal["test", "holdout", "cv", "train"]
 Record = dict[str, Any]
@@ -37,10 +38,10 @@ SIZES = (30, 50, 70)  # T
 LEVELS = (0.01, 0.05, 0.10)  # alpha
 N_FOLDS = 5
 
-CONSTRUCTIONS: dict[str, Construction] = {
-    "extra-nets": paper.variances,
-    "MC dropout": total.variances,
-    "bootstrap": bootstrap_averaged.variances,
+CONSTRUCTIONS: dict[str, Interval] = {
+    "extra-nets": Paper(),
+    "MC dropout": Total(),
+    "bootstrap": BootstrapAveraged(),
 }
 POINT_ERRORS = ("mape", "mspe")
 MEASURES = (
@@ -234,7 +235,7 @@ def noise_variance(known: list[Predictions], n_members: int) -> float:
     return float(np.mean(np.concatenate([part.residuals(n_members) for part in known]) ** 2))
 
 
-def measures(members: Array, y: Array, noise: float, construction: Construction) -> Record:
+def measures(members: Array, y: Array, noise: float, interval: Interval) -> Record:
     """Point errors, and shares of rows outside their intervals.
 
     Shape: members ``(m, n)``, y ``(n,)``.
@@ -243,12 +244,12 @@ def measures(members: Array, y: Array, noise: float, construction: Construction)
     --------
     Two members with mean 1 and spread 1 make a standard deviation of sqrt(1 / 2 + 0.5) = 1:
 
-    >>> row = measures(np.array([[0.0, 0.0], [2.0, 2.0]]), np.array([1.0, 3.0]), 0.5, paper.variances)
+    >>> row = measures(np.array([[0.0, 0.0], [2.0, 2.0]]), np.array([1.0, 3.0]), 0.5, Paper())
     >>> row["mape"], row["mspe"], row["non_coverage_01"], row["non_coverage_05"]
     (1.0, 2.0, 0.0, 0.5)
     """
     mean = members.mean(axis=0)
-    epistemic, aleatoric = construction(members.var(axis=0), np.full_like(mean, noise), len(members), None)
+    epistemic, aleatoric = interval.variances(members.var(axis=0), np.full_like(mean, noise), len(members))
     bounds = predictive.interval(mean, np.sqrt(epistemic + aleatoric), [1 - alpha for alpha in LEVELS])
     outside = ((y[:, None] < bounds[:, 0]) | (y[:, None] > bounds[:, 1])).mean(axis=0)
     shares = {f"non_coverage_{alpha * 100:02.0f}": float(share) for alpha, share in zip(LEVELS, outside, strict=True)}

@@ -9,7 +9,7 @@ import pandas
 import pyarrow as pa
 from scipy import sparse
 
-from extranets.estimators._validation import refuse_lazy
+from extranets.estimators.validation import refuse_lazy
 
 
 def as_frame(X: Any, names: list[str] | None = None) -> pandas.DataFrame:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from extranets._arrays import Array
-from extranets.estimators._scaling import TooFarError
+from extranets.predictor.units import TooFarError
 from extranets.tables.errors import Source
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from extranets import model_file
 from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, remember_names
 from extranets._warnings import warn_user
 from extranets.estimators import ExtraNetsRegressor
-from extranets.estimators._base import NetsRegressor
+from extranets.estimators.base import NetsRegressor
 from extranets.model_file.typed import check_types
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableWarning

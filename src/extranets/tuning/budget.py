@@ -17,9 +17,9 @@ from extranets._progress import ProgressLine, progress_line, thread_count
 from extranets._random import draw_seed
 from extranets._warnings import warn_user
 from extranets.estimators import ExtraNetsRegressor
-from extranets.estimators._automatic import SMALL_TABLE
-from extranets.estimators._scaling import Scaling
-from extranets.estimators._validation import check_training_table
+from extranets.estimators.automatic import SMALL_TABLE
+from extranets.estimators.validation import check_training_table
+from extranets.predictor import Scaling
 from extranets.tuning.candidates import DEFAULT, Candidate, candidates, parameters, work
 from extranets.tuning.halving import Search
 from extranets.tuning.trials import Rung, Scoring, Stop, Trials

@@ -8,7 +8,7 @@ from typing import Any
 
 from extranets._random import Purpose, generator
 from extranets.estimators import ExtraNetsRegressor
-from extranets.estimators._automatic import settings
+from extranets.estimators.automatic import follow_rows
 
 # Parameters that differ from the default's. "max_iter" is a factor: the default's epochs follow the number of rows, which
 # differs between trials and the final fit.
@@ -88,7 +88,7 @@ def parameters(candidate: Candidate, default: ExtraNetsRegressor, n_rows: int) -
     """
     found = {"numeric_encoding": _settings(default)["numeric_encoding"], **candidate}
     if "max_iter" in candidate:
-        found["max_iter"] = candidate["max_iter"] * settings(n_rows, default.effort)["max_iter"]
+        found["max_iter"] = candidate["max_iter"] * follow_rows(n_rows, default.effort)["max_iter"]
     return found
 
 
@@ -111,5 +111,5 @@ def _as_tuple(hidden: Any) -> tuple[int, ...]:
 
 
 def _settings(default: ExtraNetsRegressor) -> dict[str, Any]:
-    found: dict[str, Any] = default.settings_
-    return found
+    assert default.settings_ is not None  # it was fitted, not loaded from an old file
+    return default.settings_

@@ -18,6 +18,10 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from extranets import engine
 from extranets._random import Purpose, generator
 from extranets.estimators import ExtraNetsRegressor
+from extranets.estimators.settings import Settings
+from extranets.estimators.training import Trainer
+from extranets.held_out import Plan, Sample
+from extranets.predictor.sources import Recipe
 from extranets.tuning.candidates import Candidate
 
 Scoring = Literal["interval_score", "rmse"]
@@ -41,24 +45,32 @@ class Stop:
             raise Stopped
 
 
-class TrialRegressor(ExtraNetsRegressor):
+@dataclass(frozen=True)
+class StoppableTrainer(Trainer):
     """Trains one network after the other, so that a trial can be stopped between two of them.
 
     Ctrl-C is heard by the main thread alone, and the engine cannot be asked to stop from outside.
     """
 
-    stop: Stop
+    stop: Stop = field(default_factory=Stop)
 
-    def _machine(self) -> engine.Machine:
-        return {**super()._machine(), "device": "cpu"}  # one network at a time leaves a GPU idle
-
-    def _train(self, recipe: Any, sample: Any, plan: Any, ids: npt.NDArray[np.uint32]) -> engine.Trained:
+    def train(self, recipe: Recipe, sample: Sample, plan: Plan | None, ids: npt.NDArray[np.uint32]) -> engine.Trained:
         parts = []
         for member in range(len(ids)):
             self.stop.check()
-            parts.append(super()._train(recipe, sample, plan, ids[member : member + 1]))
+            parts.append(super().train(recipe, sample, plan, ids[member : member + 1]))
         self.stop.check()
         return engine.joined(parts)
+
+
+@dataclass(eq=False, repr=False)
+class TrialRegressor(ExtraNetsRegressor):
+    """Whose networks can be stopped."""
+
+    stop: Stop = field(default_factory=Stop, init=False)
+
+    def _trainer(self, settings: Settings, seed: int, purpose: str = "") -> Trainer:
+        return StoppableTrainer(settings, seed, self._machine(), self._watch, purpose, self.stop)
 
 
 @functools.cache
@@ -158,7 +170,7 @@ class Trials:
         rows = np.sort(random.permutation(len(self.y))[: rung.n_rows])
         trial = TrialRegressor(**self.settings(candidate, len(rows)))
         # One seed for all candidates: they hold out the same rows.
-        trial.set_params(n_estimators=rung.n_networks, n_jobs=1, random_state=int(random.integers(2**31)))
+        trial.set_params(n_estimators=rung.n_networks, n_jobs=1, random_state=int(random.integers(2**31)), device="cpu")
         trial.set_params(noise="holdout", interval="calibrated", noise_model=self._noise_model(trial))
         trial.stop = stop
         trial.fit(self.X[rows], self.y[rows], self.weight[rows])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,6 @@ class HeldOut(NamedTuple):
     n_members: int | Array
 
 
-def unbiased(spread: Array, n_members: int | Array) -> Array:
-    """Member variance with divisor T - 1; zero for a single member."""
+def unbiased(spread: Any, n_members: int | Array) -> Any:
+    """Member variance with divisor T - 1; zero for a single member. ``spread`` is an array, or a value of an ONNX graph."""
     return spread * np.where(np.asarray(n_members) > 1, n_members / np.maximum(np.asarray(n_members) - 1, 1), 0.0)
