@@ -72,7 +72,7 @@ SURFACES = {"plane": lambda X: X @ [1.0, -1.0, 0.5], "waves": lambda X: np.sin(2
 
 
 def uci_splits(name: str, data_dir: str | None, n_splits: int | None) -> Iterator[tuple[np.ndarray, ...]]:
-    table = uci.load(name, data_dir)
+    table = uci.read(name, data_dir)
     for index, (train, test) in enumerate(uci.DATASETS[name].splits()):
         if n_splits is not None and index >= n_splits:
             return

@@ -88,7 +88,7 @@ def units(method: str, dataset: str) -> tuple[int, ...]:
 
 
 def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Figures:
-    table = uci.load(dataset, data_dir)
+    table = uci.read(dataset, data_dir)
     train, test = list(uci.DATASETS[dataset].splits())[split]
     model = clone(METHODS[method])
     network = model.estimator if isinstance(model, GridSearchCV) else model

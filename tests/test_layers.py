@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import extranets
 
@@ -26,10 +29,11 @@ LAYERS = [
     "encodings",
     "networks",
     "engine",
-    "build",
     "uncertainty",
     "metrics",
     "onnx_graph",
+    "held_out",
+    "predictor",
     "estimators",
     "tuning",
     "evaluation",
@@ -49,6 +53,11 @@ STRANGERS = {
     ("encodings", "data"),
     ("uncertainty", "networks"),
     ("uncertainty", "engine"),
+    ("held_out", "data"),
+    ("held_out", "metrics"),
+    ("held_out", "onnx_graph"),
+    ("predictor", "data"),
+    ("predictor", "metrics"),
     ("estimators", "data"),
     ("tuning", "data"),
     ("metrics", "data"),
@@ -101,6 +110,23 @@ def violations(path: Path, source: str) -> list[str]:
     ]
 
 
+def private_imports(path: Path, source: str) -> list[str]:
+    """Imports of modules and names with an underscore from another package; the package's own root is everybody's."""
+    own, found = path.relative_to(ROOT).parts[:-1], []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "extranets":
+            imported = [(*node.module.split(".")[1:], alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            imported = [tuple(a.name.split(".")[1:]) for a in node.names if a.name.split(".")[0] == "extranets"]
+        else:
+            continue
+        for parts in imported:
+            for depth, name in enumerate(parts):
+                if depth > 0 and name.startswith("_") and parts[:depth] != own[:depth]:
+                    found.append(f"{path.relative_to(ROOT)} imports {'.'.join(parts)}")
+    return found
+
+
 def test_every_module_has_a_layer():
     unknown = {layer_of(path) for path in ROOT.rglob("*.py")} - set(LAYERS)
     assert not unknown, f"add {unknown} to LAYERS"
@@ -119,6 +145,63 @@ def test_the_check_can_fail():
     assert violations(ROOT / "engine" / "native.py", "import extranets")
     assert violations(ROOT / "engine" / "native.py", "from . import options")
     assert not violations(ROOT / "estimators" / "extra_nets.py", "from extranets import engine")
+
+
+def test_no_module_imports_what_is_private_to_another_package():
+    found = [line for path in ROOT.rglob("*.py") for line in private_imports(path, path.read_text())]
+    assert not found
+
+
+def test_the_check_of_private_imports_can_fail():
+    path = ROOT / "tables" / "regressor.py"
+    for source in (
+        "from extranets.metrics._checks import check",
+        "from extranets.metrics import _checks",
+        "import extranets.metrics._checks",
+        "from extranets.estimators.base import _secret",
+    ):
+        assert private_imports(path, source)
+    for source in (
+        "from extranets._arrays import Array",
+        "from extranets.tables._own import name",
+        "import numpy._core",
+    ):
+        assert not private_imports(path, source)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Every module and the modules of this package that it imports, also inside functions; for type checking alone does not count."""
+    paths = {module_name(path): path for path in ROOT.rglob("*.py")}
+    graph = {}
+    for name, path in paths.items():
+        tree = ast.parse(path.read_text())
+        typing_only = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+            for inner in ast.walk(node)
+        }
+        imported = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing_only:
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    imported.add(whole if whole in paths else node.module)
+            elif isinstance(node, ast.Import) and id(node) not in typing_only:
+                imported |= {alias.name for alias in node.names}
+        graph[name] = imported & paths.keys() - {name}
+    return graph
+
+
+def module_name(path: Path) -> str:
+    parts = ("extranets", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    with pytest.raises(graphlib.CycleError, match="extranets"):  # the check can fail
+        graphlib.TopologicalSorter({"extranets.a": {"extranets.b"}, "extranets.b": {"extranets.a"}}).prepare()
+    graphlib.TopologicalSorter(import_graph()).prepare()
 
 
 HEAVY = """

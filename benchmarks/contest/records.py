@@ -50,7 +50,7 @@ def uci_split(dataset: str, split: int, data_dir: str | None = None) -> Split:
     return Split(table.X[train], table.y[train], table.X[test], table.y[test])
 
 
-_table = cache(uci.load)
+_table = cache(uci.read)
 
 
 def uci_tasks(datasets: Iterable[str], methods: Iterable[str], n_splits: int | None) -> list[Task]:

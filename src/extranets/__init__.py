@@ -1,7 +1,7 @@
 """Regression with ensembles of thinned neural networks and honest prediction intervals."""
 
 from extranets import _interrupt  # noqa: F401  before all that takes long
-from extranets.build import build_info
+from extranets.engine.build import build_info
 from extranets.estimators import (
     BootstrapNetsRegressor,
     DeepEnsembleRegressor,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from extranets.data.loading import load
 from extranets.data.processes import Simulated, linear_process, nonlinear_process
 from extranets.data.rents import simulated_rents
 from extranets.data.uci import (
@@ -14,7 +15,6 @@ from extranets.data.uci import (
     available,
     cache_dir,
     data_dir,
-    load,
     splits,
     stored_split,
     stored_splits,

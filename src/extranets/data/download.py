@@ -1,4 +1,4 @@
-"""Fetch data sets of the empirical study, check them, and keep them in a cache folder in the layout that `load` reads.
+"""Fetch data sets of the empirical study, check them, and keep them in a cache folder in the layout that `extranets.data.load` reads.
 
 Nothing is fetched unless :func:`download` is called. Splits are row numbers, so a source with the same rows in another order
 would silently change every split. Therefore the table as :func:`extranets.data.load` returns it is checked, value by value and
@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
 
-from extranets.data.uci import DATASETS, DatasetInfo, PathLike, Table, available, cache_dir, load
+from extranets.data.uci import DATASETS, DatasetInfo, PathLike, Table, available, cache_dir, read
 
 TIMEOUT = 30.0  # seconds of silence
 BLOCK_SIZE = 1 << 16  # bytes
@@ -288,7 +288,7 @@ def _check(info: DatasetInfo, root: PathLike, origin: str) -> None:
     if expected is None:  # then the file's own checksum was right
         return
     try:
-        found = checksum(load(info, root))
+        found = checksum(read(info, root))
     except ValueError as error:
         raise DownloadError(f"{origin}: what came is not the data set ({error})") from error
     if found != expected:

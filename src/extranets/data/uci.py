@@ -42,7 +42,7 @@ class DatasetInfo:
     folder : str
         Folder name in the benchmark's layout.
     rows, features : int
-        Expected size of the table; :func:`load` refuses any other.
+        Expected size of the table; :func:`read` refuses any other.
     n_splits : int
         Number of train/test splits in the study.
     n_train : int or None
@@ -172,12 +172,12 @@ def cache_dir(path: PathLike | None = None) -> Path:
 
 
 def available(data_dir: PathLike | None = None) -> tuple[str, ...]:
-    """Names of the data sets that :func:`load` finds without a download, in the order of :data:`DATASETS`.
+    """Names of the data sets that :func:`read` finds, in the order of :data:`DATASETS`.
 
     Parameters
     ----------
     data_dir : path-like or None, default=None
-        As in :func:`load`.
+        As in :func:`extranets.data.load`.
 
     Examples
     --------
@@ -189,50 +189,9 @@ def available(data_dir: PathLike | None = None) -> tuple[str, ...]:
     return tuple(name for name, info in DATASETS.items() if _find(info, data_dir) is not None)
 
 
-def load(name: str | DatasetInfo, data_dir: PathLike | None = None, *, download: bool = False) -> Table:
-    """Read one data set.
-
-    Parameters
-    ----------
-    name : str or DatasetInfo
-        A short name of :data:`DATASETS`, or the description of a data set of your own in the same layout.
-    data_dir : path-like or None, default=None
-        Where the data sets are. If None: the folder of :func:`data_dir` or, for sets that are not there, :func:`cache_dir`.
-    download : bool, default=False
-        Fetch a set that is not found into :func:`cache_dir`; see :func:`extranets.data.download.download`.
-
-    Returns
-    -------
-    Table
-        ``X (rows, features)`` and ``y (rows,)``, float64.
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, or the file has the wrong shape or a value that is not a finite number.
-    FileNotFoundError
-        If a file is missing.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as root:
-    ...     folder = Path(root, "mine", "data")
-    ...     folder.mkdir(parents=True)
-    ...     _ = Path(folder, "data.txt").write_text("1 2 3\\n4 5 6\\n")
-    ...     table = load(DatasetInfo("mine", "mine", rows=2, features=2, target_column=2), root)
-    >>> table.X
-    array([[1., 2.],
-           [4., 5.]])
-    >>> table.y
-    array([3., 6.])
-    """
+def read(name: str | DatasetInfo, data_dir: PathLike | None = None) -> Table:
+    """Read one data set that is there; :func:`extranets.data.load` fetches it as well."""
     info = _info(name)
-    if download and _find(info, data_dir) is None:
-        from extranets.data.download import download as fetch  # which reads what it has fetched with this function
-
-        data_dir = fetch(info.name)
     folder = _folder(info, data_dir)
     path = _data_file(info, folder)
     values = read_table(path)
@@ -281,9 +240,9 @@ def stored_splits(name: str | DatasetInfo, data_dir: PathLike | None = None) -> 
     Parameters
     ----------
     name : str or DatasetInfo
-        As in :func:`load`.
+        As in :func:`extranets.data.load`.
     data_dir : path-like or None, default=None
-        As in :func:`load`.
+        As in :func:`extranets.data.load`.
 
     Returns
     -------
@@ -312,7 +271,7 @@ def stored_split(name: str | DatasetInfo, index: int, data_dir: PathLike | None 
     index : int
         Number of the split, from 0.
     data_dir : path-like or None, default=None
-        As in :func:`load`.
+        As in :func:`extranets.data.load`.
 
     Returns
     -------

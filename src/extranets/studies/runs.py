@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Protocol
 import joblib
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from extranets.build import build_info
+from extranets.engine.build import build_info
 from extranets.studies._files import Record, UnitResult, read_unit, remove_old_temporaries, save_unit, write
 from extranets.studies._workers import Progress, UnitFailed, finished, reporter
 

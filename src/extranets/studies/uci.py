@@ -273,7 +273,7 @@ def parsed(unit: str) -> tuple[str, int]:
 
 def split_of(dataset: str, number: int, data_dir: uci.PathLike | None) -> Split:
     """Read a data set and take one of its splits."""
-    table = uci.load(dataset, data_dir)
+    table = uci.read(dataset, data_dir)
     train, test = rows_of(dataset, number, data_dir)
     return Split(table.X[train], table.y[train], table.X[test], table.y[test])
 

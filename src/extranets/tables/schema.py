@@ -11,6 +11,7 @@ import pandas
 
 from extranets.tables.columns import KINDS, Column
 from extranets.tables.errors import Source, TableError, listed, near
+from extranets.tables.learning import learn_columns
 from extranets.tables.notes import Notes
 from extranets.tables.rows import Rows
 
@@ -94,8 +95,6 @@ class Schema:
             If a column of numbers or dates holds something else, if the order of day and month is not clear, or if no column
             can be used.
         """
-        from extranets.tables.learning import learn_columns
-
         columns, dropped = learn_columns(Rows(frame, na_values), dict(kinds or {}), max_categories)
         if not columns:
             reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(dropped.items())[:20])
