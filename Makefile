@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+OLDEST ?= .venv-oldest
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all test-browser bench lint format clean help
+.PHONY: demo test test-oldest test-all test-browser bench lint format clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,6 +15,9 @@ demo: $(VENV)/.installed-report  ## Simulate a table, then fit, predict, evaluat
 
 test: $(VENV)/.installed-dev  ## Fast tests, doctests and the README's code.
 	$(BIN)/python -m pytest -n auto -m "not slow and not browser"
+
+test-oldest: $(OLDEST)/.installed  ## Fast tests with the oldest versions of other packages that we allow.
+	$(OLDEST)/bin/python -m pytest -n auto -m "not slow and not browser"
 
 test-all: $(VENV)/.installed-dev  ## All tests, the long statistical ones included.
 	$(BIN)/python -m pytest -n auto -m "not browser"
@@ -33,11 +37,16 @@ format: $(VENV)/.installed-dev  ## Let ruff format the code.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:  ## Remove the environment and all that was built.
-	rm -rf $(VENV) build dist demo
+clean:  ## Remove the environments and all that was built.
+	rm -rf $(VENV) $(OLDEST) build dist demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(OLDEST)/.installed: $(NATIVE) constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable ".[test]"
+	@touch $@
 
 # Editable: Python files are used as they are; the engine is compiled again when a native file changes.
 $(VENV)/.installed-%: $(NATIVE) | $(BIN)/python
