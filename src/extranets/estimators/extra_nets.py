@@ -128,10 +128,7 @@ class ExtraNetsRegressor(TrainedRegressor):
         a * spread + b * noise with a >= 1/T and b fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
         intervals that need no distribution, from the folds' networks and their errors (with ``noise="cv"``); variances
         are then those of ``"calibrated"``.
-    distribution : {"student", "normal"}, default="student"
-        Shape of the predictive distribution. ``"student"``: Student's t, whose degrees of freedom are fitted to errors on
-        held-out rows. Below 100 of them it allows for the uncertainty of the noise instead, as for a sample of so many
-        rows from a Normal distribution; without any it is Normal.
+    {distribution}
     {warm_start}
     {common}
 
@@ -190,7 +187,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     holdout_fraction: float = 0.2
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
-    distribution: Literal["student", "normal"] = "student"
+    distribution: str = "student"
     warm_start: bool = False
 
     intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS

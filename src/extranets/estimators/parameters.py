@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -11,6 +13,7 @@ from extranets.encodings import MOST_BINS
 from extranets.engine.options import LOSSES, SCHEDULES
 from extranets.estimators.settings import ENCODINGS
 from extranets.held_out import FOLD_BITS
+from extranets.predictor.distributions import DISTRIBUTIONS
 
 MOST_COUNT = 1 << 30  # the engine counts in 32 bits
 
@@ -153,6 +156,18 @@ fit_info_ : dict
     What the fit was: ``n_rows`` (of positive weight), ``n_features``, ``seconds``, and the time it ``finished``, in UTC.
 """,
 }
+
+
+def _distribution_paragraph() -> str:
+    """Every kind in its own words: the first paragraph of its class's documentation."""
+    names = ", ".join(f'"{name}"' for name in DISTRIBUTIONS)
+    kinds = [f'``"{name}"``: {inspect.getdoc(kind)}'.split("\n\n")[0] for name, kind in DISTRIBUTIONS.items()]
+    words = " ".join(["Shape of the predictive distribution.", *kinds]).split()
+    body = textwrap.fill(" ".join(words), 116, initial_indent="    ", subsequent_indent="    ")
+    return f'distribution : {{{names}}}, default="student"\n{body}'
+
+
+SHARED_DOCS["distribution"] = _distribution_paragraph()
 
 T = TypeVar("T")
 
