@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.engine import Options, reference
+from extranets.engine import Options, TrainingData, reference
 from extranets.networks import Architecture
 
 HIDDEN = [(), (5,), (4, 3), (3, 4, 2), (4, 4, 4, 4), (3, 3, 3, 3, 3)]
@@ -80,8 +80,9 @@ def test_adversarial_rows_share_the_batch_of_their_rows(warm_up_epochs):
     """The loss of a step is the mean over rows and adversarial rows; the rows that are judged at the end are plain."""
     architecture, _, X, y, weight = small_problem((5,), "gaussian_nll")
     options = Options(loss="gaussian_nll", n_epochs=1, warm_up_epochs=warm_up_epochs)
-    steps = np.array([0.1, 0.2, 0.3])
-    problem = reference.make_problem(X, y, options, 3, 0, weight, adversarial=steps)
+    data = TrainingData(X, y, weight, adversarial=[0.1, 0.2, 0.3])
+    problem = reference.make_problem(data, options, 3, 0)
+    X, y, weight, steps = problem.X, problem.y, problem.weight, problem.adversarial  # in float32's digits
     layers = reference.initial_layers(architecture, (5,), seed=3, member=0)
     moved = reference.adversarial_rows(layers, X, y, weight, "gaussian_nll", steps, warm_up_epochs > 0)
     losses = [
