@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array, Float32
 from extranets.model_file import storable
 from extranets.networks import Ensemble
 
@@ -89,10 +90,10 @@ class Trained:
     """
 
     ensemble: Ensemble
-    loss_curve: npt.NDArray[np.float32]
-    train_loss: npt.NDArray[np.float64]
-    train_r2: npt.NDArray[np.float64]
-    validation_loss: npt.NDArray[np.float64]
+    loss_curve: Float32
+    train_loss: Array
+    train_r2: Array
+    validation_loss: Array
     n_epochs: npt.NDArray[np.int32]
     n_attempts: npt.NDArray[np.int32]
     collapsed: npt.NDArray[np.bool_]

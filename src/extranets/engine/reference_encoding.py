@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.encodings import Encoding, PiecewiseLinear
 
 
@@ -33,7 +33,7 @@ def _positions(x: Array, edges: Array) -> Array:
     return np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0, 1)
 
 
-def _angles(x: Array, frequencies: npt.NDArray[np.float32]) -> Array:
+def _angles(x: Array, frequencies: Float32) -> Array:
     return 2 * np.pi * x[:, None] * frequencies.astype(np.float64)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.engine import reference
 from extranets.engine.cuda.gpu import FEW_THREADS, MOST_THREADS, OWN_SHARED_BYTES
 from extranets.engine.cuda.layout import Layout
@@ -50,7 +51,7 @@ def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tupl
     )
 
 
-def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> npt.NDArray[np.float32]:
+def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> Float32:
     """What Adam multiplies by in each of these steps: see ``native/adam.hpp``. Shape: ``(n,)`` -> ``(n, 3)``."""
     o = options
     rate = reference.scheduled_rate(o.learning_rate, o.schedule, steps, n_steps)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.encodings import PiecewiseLinear
 from extranets.engine.options import LOSSES, Options
 from extranets.networks import MOST_LAYERS, Architecture, Ensemble, Members
@@ -154,7 +155,7 @@ class Layout:
                 found += [begin + (i + (i >= depth)) * stride + j, begin + depth * stride + j]
         return np.concatenate([np.ravel(part) for part in found])
 
-    def pack(self, ensemble: Ensemble) -> npt.NDArray[np.float32]:
+    def pack(self, ensemble: Ensemble) -> Float32:
         """Shape: ``(n_members, block_size)``."""
         blocks = np.zeros((len(ensemble), self.block_size), dtype=np.float32)
         begins = ensemble.members.offsets
@@ -162,12 +163,12 @@ class Layout:
             blocks[m, self.offsets(widths)] = ensemble.parameters[begins[m] : begins[m + 1]]
         return blocks
 
-    def unpack(self, members: Members, blocks: npt.NDArray[np.float32]) -> Ensemble:
+    def unpack(self, members: Members, blocks: Float32) -> Ensemble:
         parts = [block[self.offsets(widths)] for block, widths in zip(blocks, members.widths, strict=True)]
         return Ensemble(members, np.concatenate(parts))
 
 
-def padded_rows(X: npt.NDArray[np.float32], layout: Layout) -> npt.NDArray[np.float32]:
+def padded_rows(X: Float32, layout: Layout) -> Float32:
     """The columns, a one, zeros. Shape: ``(n, x_stride)``."""
     out = np.zeros((len(X), layout.x_stride), dtype=np.float32)
     out[:, : X.shape[1]] = X

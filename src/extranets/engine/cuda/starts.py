@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.engine.options import Trained
 from extranets.networks import Ensemble
 
@@ -26,7 +26,7 @@ class Starts:
     train_r2: Array
     validation_loss: Array
     n_epochs: npt.NDArray[np.int32]
-    loss_curve: npt.NDArray[np.float32]
+    loss_curve: Float32
 
     @classmethod
     def none(cls, n_members: int, n_epochs: int) -> Starts:
