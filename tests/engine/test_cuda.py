@@ -43,7 +43,7 @@ def members_of(hidden=(9, 6), *, heads=2, encoding=None, ids=(0, 3, 4, 8, 9)):
     return draw_members(Architecture(3, hidden, 2, heads, encoding), 0.8, seed=5, ids=np.array(ids))
 
 
-# What members and options there are, each once.
+# Every kind of members and options, each once.
 KINDS = {
     "plain": (members_of(), BASE, {}),
     "linear": (members_of(()), BASE, {"weight": WEIGHTS}),
@@ -91,10 +91,10 @@ def assert_same(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-# -- what has no say in the result ---------------------------------------------------------------------------------------
+# -- what does not change the result -------------------------------------------------------------------------------------
 
 
-def test_threads(kind, use):
+def test_the_number_of_threads_does_not_change_a_bit(kind, use):
     use(HostGpu(n_threads=1))
     alone = train(kind)
     for n_threads in (3, 16):
@@ -111,7 +111,7 @@ def shared_bytes(kind, n_parts):
     return 4 * sum(sizes[:n_parts]) + OWN_SHARED_BYTES
 
 
-def test_what_lies_in_shared_memory(kind, use):
+def test_what_lies_in_shared_memory_does_not_change_a_bit(kind, use):
     use(HostGpu(shared_bytes=0))
     without = train(kind)
     for n_parts in range(4):
@@ -121,7 +121,7 @@ def test_what_lies_in_shared_memory(kind, use):
             assert {dict(fixed)["IN_SHARED"] for name, fixed in gpu.launched if name == "train_steps"} == {expected}
 
 
-def test_members_that_find_room_at_once(kind, use, monkeypatch):
+def test_training_members_in_parts_does_not_change_a_bit(kind, use, monkeypatch):
     gpu = use(HostGpu())
     whole, n_whole = train(kind), sum(name == "initialise" for name, _ in gpu.launched)
     members, options, given = kind
@@ -174,7 +174,7 @@ def test_members_are_halved_when_memory_ends(use, monkeypatch):
         train(KINDS["plain"])
 
 
-def test_steps_of_a_launch(kind, use, monkeypatch):
+def test_the_number_of_steps_in_a_launch_does_not_change_a_bit(kind, use, monkeypatch):
     gpu = use(HostGpu())
     whole, few = train(kind), sum(name == "train_steps" for name, _ in gpu.launched)
     for steps in (1, 2, 3):
@@ -184,7 +184,7 @@ def test_steps_of_a_launch(kind, use, monkeypatch):
         assert sum(name == "train_steps" for name, _ in gpu.launched) > few
 
 
-def test_which_other_members_there_are(kind, use):
+def test_the_other_members_do_not_change_a_bit(kind, use):
     use(HostGpu())
     whole = train(kind)
     members, options, given = kind
@@ -214,7 +214,7 @@ def test_kernels_made_for_each_kind_of_network(name, use):
 
 
 def test_warps_of_several_lanes(kind, use):
-    """Lanes share the sums over units, so that only rounding differs: 1e-7 along some 50 steps of size 1e-2."""
+    """Lanes share the sums over units, so that results differ by rounding only: 1e-7 along some 50 steps of size 1e-2."""
     use(HostGpu())
     one = train(kind)
     for n_threads in (4, 12):
@@ -258,7 +258,7 @@ def test_odd_shapes(on_kernels, shape, batch_size):
     assert_same_path(*odd(**shape), Options(n_epochs=3, batch_size=batch_size))
 
 
-def test_rows_of_no_weight(on_kernels):
+def test_rows_with_weight_zero(on_kernels):
     weight = np.where(np.arange(37) % 3, WEIGHTS, 0).astype(np.float32)
     members, X, y = odd()
     assert_same_path(members, X, y, BASE, weight=weight)
@@ -267,14 +267,14 @@ def test_rows_of_no_weight(on_kernels):
     assert a.ensemble.parameters.tobytes() == b.ensemble.parameters.tobytes()
 
 
-def test_no_weights_are_ones(on_kernels):
+def test_without_weights_every_weight_is_one(on_kernels):
     members, X, y = odd()
     without, ones = (cuda.train(members, TrainingData(X, y, w), BASE, SEED) for w in (None, np.ones(37)))
     assert_same(without, ones)
 
 
 def test_weights_that_are_all_zero(on_kernels):
-    """As on the CPU: nothing to learn, and nothing to explain."""
+    """As on the CPU: nothing is learned, and R^2 is that of a constant target."""
     members, X, y = odd()
     data = TrainingData(X, y, np.zeros(37))
     a, b = (engine.train(members, data, BASE, SEED) for engine in (native, cuda))
@@ -291,7 +291,7 @@ def test_early_stopping_with_one_row_goes_to_the_end(on_kernels, counts):
 
 
 def test_variances_at_their_limit(on_kernels):
-    """Beyond it a log-variance has no gradient. The rows are such that it begins between 8 and 20 in a linear network."""
+    """Beyond it a log-variance has no gradient. With these rows, a linear network begins with values from 8 to 20."""
     members = draw_members(Architecture(3, (), 1, 2), 1.0, seed=5, ids=np.array([0]))
     (weights, _), *_ = reference.initial_layers(members.architecture, members.widths[0], SEED, 0)
     direction = weights[:, 1] / (weights[:, 1] ** 2).sum()
@@ -336,8 +336,8 @@ def test_divergence_names_the_members(use):
     assert error.value.members == [4, 11]
 
 
-def test_what_is_no_number_passes_through_units(use):
-    """Or a spoiled network would look like one that has learned little."""
+def test_nan_passes_through_units(use):
+    """If a unit turned NaN into zero, a spoiled network would look like one that has learned little."""
     use(HostGpu())
     X = ROWS.copy()
     data = TrainingData(X, TARGETS)
@@ -360,7 +360,7 @@ def test_an_overflowed_moment_is_a_divergence(use):
 
 
 def test_one_that_diverges_among_others(use):
-    """Only the second member sees the row that overflows; it is named, also where members are trained one by one."""
+    """Only the second member sees the row that overflows. The error names it, also if members are trained one by one."""
     gpu = use(HostGpu())
     y = TARGETS.copy()
     y[5] = 1e30
@@ -374,7 +374,7 @@ def test_one_that_diverges_among_others(use):
 
 
 def test_progress_rises_to_one(kind, use):
-    """But where training stops early; and a start that is replaced is no progress."""
+    """Unless training stops early. A start that is replaced is no progress."""
     use(HostGpu()).free_bytes = lambda: 0  # members one by one
     seen = []
     train(kind, progress=seen.append)
@@ -383,7 +383,7 @@ def test_progress_rises_to_one(kind, use):
     if options.max_restarts == 0:
         assert all(a <= b for a, b in itertools.pairwise(seen))
         assert seen[-1] == pytest.approx(1)
-        if options.validation_fraction == 0:  # and once at the end of each member
+        if options.validation_fraction == 0:  # and once more at the end of each member
             np.testing.assert_allclose(
                 sorted(set(np.round(seen, 9))), np.arange(1, 5 * options.n_epochs + 1) / (5 * options.n_epochs)
             )
@@ -529,7 +529,7 @@ def test_first_weights_are_those_of_the_reference(name, attempt):
         unused = np.setdiff1d(np.arange(layout.block_size), layout.offsets(widths))
         assert (state["parameters"][i, unused] == 0).all()
         assert (state["first"][i] == 0).all() and (state["second"][i] == 0).all()
-    assert np.isnan(state["parameters"][[2, 3]]).all()  # who was not asked for
+    assert np.isnan(state["parameters"][[2, 3]]).all()  # members that were not asked for
     if layout.by_edges:
         check_values(layout, members, reference.initial_layers, values, attempt)
 
@@ -636,7 +636,7 @@ def test_no_rows_no_predictions(use):
 
 
 class WatchedGpu(HostGpu):
-    """Keeps account of what a GPU's two streams may do at the same time: clocks of each, passed on by marks.
+    """Records what a GPU's two streams may do at the same time, by clocks that marks pass on.
 
     An array that one stream writes and the other touches must be ordered by a mark. Copies from the host, and memory that is
     given back, are writes by the main stream.
@@ -680,7 +680,7 @@ class WatchedGpu(HostGpu):
     def hold(self, mark, *, ahead=False):
         self.clocks[ahead] = [max(pair) for pair in zip(self.clocks[ahead], mark, strict=True)]
 
-    def wait(self, mark):  # whatever is launched afterwards comes later
+    def wait(self, mark):  # whatever is launched from now on runs later
         self.hold(mark)
         self.hold(mark, ahead=True)
 
@@ -701,7 +701,7 @@ class WatchedGpu(HostGpu):
 
 
 @pytest.mark.parametrize("name", ["plain", "Gaussian", "restarts", "samples"])
-def test_nothing_is_written_while_another_stream_may_be_at_it(use, name):
+def test_no_stream_writes_what_the_other_may_be_using(use, name):
     gpu = use(WatchedGpu())
     train(KINDS[name])
     assert gpu.unordered == []
@@ -709,7 +709,7 @@ def test_nothing_is_written_while_another_stream_may_be_at_it(use, name):
 
 
 def test_the_host_is_never_far_ahead(use, monkeypatch):
-    """Ctrl-C waits for what is launched already: three launches at most."""
+    """Ctrl-C waits for everything that is launched already: at most three launches."""
     waiting, most = [], 0
 
     class Counting(HostGpu):
@@ -780,7 +780,7 @@ def test_shuffles_on_the_gpu(n_rows, purpose):
 
 @needs_gpu
 def test_two_runs_on_the_gpu_give_the_same_bits(kind, monkeypatch):
-    """Whatever ran before them, with members at once or one by one."""
+    """Whatever ran before, and whether members are trained together or one by one."""
     first = train(kind)
     train(KINDS["adversarial"])
     again = train(kind)
@@ -809,7 +809,7 @@ def test_early_stopping_of_many_members_on_the_gpu():
 
 
 @needs_gpu
-def test_a_batch_of_rows_on_the_gpu_is_padded_alike():
+def test_rows_are_padded_on_the_gpu_as_on_the_host():
     gpu = the_gpu()
     layout = Layout(members_of().architecture, 8, trains=True)
     np.testing.assert_array_equal(gpu.host(gpu.array(padded_rows(ROWS, layout))), padded_rows(ROWS, layout))

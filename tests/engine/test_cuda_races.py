@@ -1,6 +1,6 @@
 """The CUDA kernels under the sanitisers of this machine's compiler: threads that race, and reads beyond arrays.
 
-On a GPU both would show once in a while, as wrong numbers. Threads of a block are threads here, `barrier` is a real one, and
+On a GPU both would give wrong numbers only once in a while. Threads of a block are threads here, `barrier` is a real one, and
 a warp has several lanes in some of the runs.
 """
 

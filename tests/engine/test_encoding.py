@@ -159,7 +159,7 @@ STEPS = np.array([0.1, 0.02, 0.05, 0.3, 0.07], dtype=np.float32)
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_trajectory_with_adversarial_rows(anywhere, kind, hidden, changes):
-    """The way to the columns goes through the encoding, and moved rows may change their bins."""
+    """Gradients pass through the encoding on their way to the columns, and moved rows may fall into other bins."""
     members, X, y, weight = make(hidden, kind, "gaussian_nll")
     options = replace(Options(loss="gaussian_nll", n_epochs=5, batch_size=8), **changes)
     assert_same_path(members, X, y, options, weight=weight, adversarial=STEPS)
@@ -182,14 +182,14 @@ def test_trajectory_with_bootstrap_counts(anywhere, kind):
     kind=st.sampled_from(sorted(LEARN)),
 )
 def test_any_shape(n, n_inputs, n_bins, hidden, batch, kind):
-    """Always the same examples: where a gradient is zero but for rounding, Adam makes a step of it."""
+    """Always the same examples: where only rounding keeps a gradient from zero, Adam still makes a whole step of it."""
     members, X, y, weight = make(hidden, kind, n=n, n_inputs=n_inputs, n_bins=n_bins, n_outputs=1)
     assert_same_path(members, X, y, Options(n_epochs=2, batch_size=batch), weight=weight, atol=1e-3)
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_the_wide_table_trains_the_same_network(anywhere, hidden):
-    """Without an encoding, on the explicit table: the networks of the same seed, to rounding."""
+    """The same seed, without an encoding but on the table with all entries written out: equal to rounding."""
     members, X, y, weight = make(hidden)
     options = Options(n_epochs=5, batch_size=8)
     a = members.architecture
@@ -325,7 +325,7 @@ def test_as_many_bins_as_a_column_may_have(anywhere):
     assert_same_path(members, X, np.sin(X), Options(n_epochs=3, batch_size=8))
 
 
-def test_an_encoding_of_no_column_is_none():
+def test_an_encoding_without_columns_changes_nothing():
     X = (table(30, 3) > 0).astype(np.float32)
     members = [
         draw_members(Architecture(3, (5,), 1, 1, encoding), 1.0, seed=0, ids=[0, 1])
@@ -339,7 +339,7 @@ def test_an_encoding_of_no_column_is_none():
 # -- trouble -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_would_leave_the_arrays_is_refused():
+def test_encodings_that_point_outside_their_arrays_are_refused():
     def native(kind, columns, first, n_numbers):
         return _native.Encoding(
             kind, np.array(columns, np.int32), np.array(first, np.int32), np.arange(n_numbers, dtype=np.float32)

@@ -122,7 +122,7 @@ def test_gradients_of_the_log_evidence(hidden):
 @pytest.mark.parametrize("gamma", [(6.0, 6.0), (8.5, 0.9), (300.0, 70.0)])
 @pytest.mark.parametrize("weight", [1.0, 0.3, 4.0])
 def test_gamma_update_matches_the_moments_of_the_evidence(gamma, weight):
-    """The formula as the paper has it, from three evidences; exact but for digits lost at large shapes."""
+    """The formula as in the paper, from three evidences; at large shapes it loses digits."""
     (a, b), variance, error = gamma, 0.4, 0.9
     z0, z1, z2 = (reference.log_evidence(error, 0.0, variance + b / weight / (a - 1 + k))[0] for k in (0, 1, 2))
     first, second = math.exp(z1 - z0) * a / b, math.exp(z2 - z0) * a * (a + 1) / b**2
@@ -324,21 +324,21 @@ def test_the_deepest_network(variant):
     assert_same_path(X, y, (3,) * 63, ids=[0], targets=[0], n_passes=1)
 
 
-def test_outliers_are_followed_too(variant):
-    """Rows for which the noise, or some weights, are left as they are."""
+def test_trajectory_with_outliers(variant):
+    """At some of these rows the noise, or some weights, keep their old values."""
     X, y, _ = make(20)
     X[3], X[7, 0], y[5], y[9] = 1e3, -1e4, 10.0, -30.0
     assert_same_path(X, y, (6, 4), n_passes=2)
 
 
-def test_weights_that_keep_their_prior_factor_are_followed_too(variant, monkeypatch):
+def test_trajectory_with_weights_that_keep_their_prior_factor(variant, monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 2)).astype(np.float32)
     y = (rng.normal(size=60) * np.exp(X[:, 0])).astype(np.float32)[:, None]
     y /= y.std()
     assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
     monkeypatch.setattr(reference, "LARGEST_MOVE", math.inf)
-    with pytest.raises(AssertionError):  # there are such weights
+    with pytest.raises(AssertionError):  # so there are such weights
         assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
 
 
@@ -353,7 +353,7 @@ def test_absurd_rows_leave_a_valid_posterior(variant):
 
 @pytest.mark.parametrize("alpha", [*ALPHAS, -1e3, 1e3, -1e30, 1e30])
 def test_native_moments_of_one_unit(variant, alpha):
-    """One hidden unit at a chosen alpha, read out by a certain weight."""
+    """One hidden unit at a chosen alpha; the weight from it to the output has no variance to speak of."""
     architecture = Architecture(1, (1,), 1, 1)
     deviation = 0.7
     mean = np.array([0, math.sqrt(2) * alpha * deviation, 1, 0])
@@ -418,7 +418,7 @@ def test_moments_do_not_depend_on_neighbours_or_threads(variant):
         np.testing.assert_array_equal(pbp.moments(posterior, X[begin:end])[0], mean[:, begin:end])
 
 
-def test_a_row_left_out_by_its_count_or_its_weight_might_as_well_not_be_there():
+def test_rows_with_count_or_weight_zero_do_not_matter():
     X, y, weight = make()
     kept = np.arange(len(X)) % 3 > 0
     spoiled = np.where(kept[:, None], X, 1e6).astype(np.float32)
@@ -474,7 +474,7 @@ INTERRUPTED = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_stops_training_within_a_second():
-    """One pass takes several seconds: the engine must look between rows."""
+    """One pass takes several seconds: the engine must look for signals between rows."""
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(INTERRUPTED)], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "started\n"
     time.sleep(1.0)

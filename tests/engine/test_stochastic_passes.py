@@ -1,4 +1,4 @@
-"""Passes with dropout at prediction time: their masks, their moments, and that they depend on nothing but their number."""
+"""Passes with dropout at prediction time: their masks, their moments, and what they do not depend on."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere):
         np.testing.assert_array_equal(forward(ensemble, X[begin:end], passes), whole[:, begin:end])
 
 
-def test_the_first_of_many_passes_are_the_few_passes(anywhere):
+def test_more_passes_keep_the_earlier_ones(anywhere):
     ensemble, X = make_ensemble((20,)), rows(30)
     few, many = (forward(ensemble, X, Passes(n, 0.7, 0.8, SEED)) for n in (100, 200))
     np.testing.assert_array_equal(many[:100], few)
@@ -110,7 +110,7 @@ def test_moments_of_many_passes_are_those_of_all_masks(dropout_keep, input_keep)
     assert (exact_variance > 1e-5).all()  # the standard errors are far above float32 rounding
     assert (np.abs(got_mean - exact_mean) < 5 * np.sqrt(exact_variance / n_passes)).all()
     error = np.sqrt((expect(centred**4) - exact_variance**2) / n_passes)
-    bias = 2 * exact_variance / n_passes  # of the 1/T variance, and room for its square
+    bias = 2 * exact_variance / n_passes  # of a variance that is divided by n_passes, and room for its square
     assert (np.abs(got_variance - exact_variance) < 5 * error + bias).all()
     error = np.sqrt(expect((noise - expect(noise)) ** 2) / n_passes)
     assert (np.abs(got_noise - expect(noise)) < 5 * error + 1e-6).all()
@@ -135,7 +135,7 @@ def test_passes_average_to_the_network():
     ],
     ids=str,
 )
-def test_what_cannot_be_drawn_is_refused(wrong, message):
+def test_passes_that_cannot_be_drawn_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         Passes(**{"n_passes": 3, **wrong})
 

@@ -94,7 +94,7 @@ def test_trajectory_with_warm_up(anywhere, changes, hidden):
     assert_same_path(members, X, y, replace(options, **changes), weight=weight)
 
 
-def test_the_variance_rests_during_warm_up(anywhere):
+def test_warm_up_leaves_the_variance_alone(anywhere):
     members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
     options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8)
     trained = train(members, TrainingData(X, y, weight), options, SEED)
@@ -105,8 +105,8 @@ def test_the_variance_rests_during_warm_up(anywhere):
     assert (np.abs(after[0][:, :2] - before[0][:, :2]) > 1e-3).all() and (after[1][:2] != 0).all()
 
 
-def test_training_loss_is_the_full_loss_of_the_rows_as_they_are():
-    """Neither the warm-up, nor adversarial rows, nor dropout."""
+def test_training_loss_is_that_of_the_plain_rows():
+    """Warm-up, adversarial rows and dropout have no part in it."""
     members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
     options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8, input_keep=0.7)
     data = TrainingData(X, y, weight, adversarial=[0.1, 0.2, 0.3])
@@ -117,7 +117,7 @@ def test_training_loss_is_the_full_loss_of_the_rows_as_they_are():
 
 @pytest.mark.parametrize("warm_up_epochs", [0, 5])
 def test_patience_is_counted_from_the_end_of_the_warm_up(anywhere, warm_up_epochs):
-    """With a tolerance that nothing passes, only the first validation counts as an improvement."""
+    """With such a tolerance, only the first validation counts as an improvement."""
     members, X, y, _ = make((6,), "gaussian_nll")
     options = Options(
         loss="gaussian_nll", warm_up_epochs=warm_up_epochs, validation_fraction=0.25, tolerance=1e9, patience=3
@@ -171,14 +171,14 @@ def test_adversarial_rows_with_bootstrap_counts(anywhere):
     input_keep=st.sampled_from([1.0, 0.7]),
 )
 def test_any_shape_with_adversarial_rows(n, n_inputs, n_outputs, hidden, batch, loss, input_keep):
-    """Always the same examples: where a gradient is zero but for rounding, either engine may take either side."""
+    """Always the same examples: where only rounding gives a gradient its sign, the engines may move rows apart."""
     members, X, y, weight = make(hidden, loss, n, n_inputs, n_outputs, keep=0.9)
     options = Options(loss=loss, n_epochs=2, batch_size=batch, input_keep=input_keep)
     assert_same_path(members, X, y, options, weight=weight, adversarial=np.full(n_inputs, 0.03), atol=1e-3)
 
 
 def test_adversarial_steps_of_zero_are_plain_training(anywhere):
-    """Every row twice: the same mean loss and the same gradients, but for the order of additions."""
+    """Every row twice: mean loss and gradients differ by the order of additions only."""
     members, X, y, weight = make((20, 7))
     options = Options(n_epochs=5, batch_size=8)
     plain = train(members, TrainingData(X, y, weight), options, SEED)

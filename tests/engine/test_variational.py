@@ -203,7 +203,7 @@ def linear():
 
 
 def assert_zero_on_average(values, largest_error):
-    """Every column's mean over the members within 4 standard errors of zero, and these errors small enough to tell."""
+    """Every column's mean over the members is within 4 standard errors of zero, and these errors are small."""
     error = stats.sem(values, axis=0)
     assert error.max() < largest_error
     assert np.max(np.abs(np.mean(values, axis=0)) / error) < 4
@@ -284,7 +284,7 @@ def test_divergence_names_the_members():
     assert caught.value.members == [4, 11]
 
 
-def test_what_has_no_meaning_is_refused():
+def test_arguments_without_a_meaning_are_refused():
     members, X, y, _ = make((5,), ids=[0])
     data = TrainingData(X, y)
     for changes in ({"weight_decay": 0.1}, {"loss": "gaussian_nll"}, {"validation_fraction": 0.1}, {"n_starts": 2}):
@@ -353,7 +353,7 @@ def posterior():
     return variational.train(members, TrainingData(X, y), Options(n_epochs=5, batch_size=8), SEED)
 
 
-def test_samples_have_the_posterior_s_moments(posterior):
+def test_samples_have_the_moments_of_the_posterior(posterior):
     """4,000 draws of some 50 numbers: means within 4.5 standard errors, deviations too (relative error 1/sqrt(2n))."""
     n = 4000
     for i in range(len(posterior)):

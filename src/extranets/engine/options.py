@@ -1,4 +1,4 @@
-"""How networks are trained, and what training gives back. Shared by the reference and the native engine."""
+"""How networks are trained, and what training gives back. Shared by all engines."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Trained:
 
 
 def joined(parts: Sequence[Trained]) -> Trained:
-    """Members that were trained in several calls. They do not depend on which others are trained in the same call."""
+    """The results of several calls as one. No member depends on which others are trained in the same call."""
     ensemble = sum((part.ensemble for part in parts[1:]), parts[0].ensemble)
     names = [each.name for each in fields(Trained) if each.name != "ensemble"]
     return Trained(ensemble, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

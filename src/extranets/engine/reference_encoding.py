@@ -29,7 +29,7 @@ def _edges(encoding: PiecewiseLinear) -> list[Array]:
 
 
 def _positions(x: Array, edges: Array) -> Array:
-    """Within every bin. Shape: x ``(n,)``, edges ``(n_bins + 1,)`` -> ``(n, n_bins)``."""
+    """Position of x within every bin. Shape: x ``(n,)``, edges ``(n_bins + 1,)`` -> ``(n, n_bins)``."""
     return np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0, 1)
 
 
@@ -57,7 +57,7 @@ def _bin_slopes(x: Array, edges: Array) -> Array:
 
 
 def column_gradient(encoding: Encoding | None, X: Array, gradient: Array) -> Array:
-    """With respect to the table's columns, from that with respect to the first layer's inputs.
+    """Gradient with respect to the table's columns, from that with respect to the first layer's inputs.
 
     Shape: X ``(n, n_inputs)``, gradient ``(n, n_first)`` -> ``(n, n_inputs)``.
     """

@@ -14,7 +14,7 @@ from extranets.networks import Ensemble
 
 TRAINED, COLLAPSED, NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
 
-Slots = npt.NDArray[np.int32]  # which members, by their place in the call
+Slots = npt.NDArray[np.int32]  # members by their position in the call
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Starts:
             getattr(self, name)[members] = getattr(other, name)[members]
 
     def better(self, other: Starts, members: Slots) -> Slots:
-        """Those of the members whose other start should be kept instead.
+        """Those of ``members`` whose start in ``other`` is the better one.
 
         Outcomes are ordered from good to bad; a trained network beats a collapsed one whatever its loss.
         """
