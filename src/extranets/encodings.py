@@ -1,6 +1,6 @@
 """Numeric encodings: columns that a network sees both as they are and spread over several inputs of the first layer.
 
-A ReLU network bends slowly in one column. Given a column's position within each of its quantile bins, the first layer can
+A small ReLU network cannot bend often along one column. Given a column's position within each of its quantile bins, the first layer can
 bend at every edge. Only arrays are kept here; the engine computes the encoded inputs row by row and never builds the wide
 table.
 """
@@ -18,7 +18,7 @@ from extranets.model_file import storable
 Integers = npt.NDArray[np.int32]
 
 MOST_BINS = 255  # the engine keeps a bin's number in one byte
-FEWEST_VALUES = 3  # of a column that is encoded: on two values a straight line can do everything
+FEWEST_VALUES = 3  # of a column that is encoded: through two values goes a straight line
 SMALLEST_GAP = np.float32(1e-30)  # between edges: float32 divides by it without underflow
 LOWEST_FREQUENCY, HIGHEST_FREQUENCY = 0.125, 2.0  # of the periodic encoding, in cycles per standard deviation
 
@@ -65,7 +65,7 @@ class PiecewiseLinear(_ByValue):
                 f"a column has between 1 and {MOST_BINS} bins, got {int(n_edges.min()) - 1} to {n_edges.max() - 1}"
             )
         if not all((np.diff(edges) >= SMALLEST_GAP).all() for edges in self.edges_of_columns()):
-            raise ValueError("the edges of a column must increase")  # NaN does not
+            raise ValueError("the edges of a column must increase")  # this refuses NaN, too
 
     def edges_of_columns(self) -> list[Float32]:
         return np.split(self.edges, self.offsets[1:-1]) if len(self.columns) else []
@@ -90,7 +90,7 @@ class Periodic(_ByValue):
     def __post_init__(self) -> None:
         _check_columns(self.columns)
         if self.frequencies.ndim != 1 or not len(self.frequencies) or not np.isfinite(self.frequencies).all():
-            raise ValueError("frequencies must be finite, and at least one")
+            raise ValueError("there must be at least one frequency, and all must be finite")
 
     @property
     def n_entries(self) -> Integers:
@@ -103,7 +103,7 @@ Encoding = PiecewiseLinear | Periodic
 
 def _check_columns(columns: Integers) -> None:
     if columns.ndim != 1 or (len(columns) and (columns[0] < 0 or (np.diff(columns) <= 0).any())):
-        raise ValueError("columns must be increasing numbers from 0 on")
+        raise ValueError("columns must be increasing and not negative")
 
 
 def _distinct(ordered: Float32) -> Float32:
@@ -140,7 +140,7 @@ def learn_piecewise_linear(X: Float32, n_bins: int) -> PiecewiseLinear:
 
 
 def _edges(values: Float32, n_bins: int) -> Float32:
-    """Every value of a column that has few of them, else quantiles, equal ones once; none of a column that is not encoded."""
+    """All values of a column that has few, else its quantiles, each once; nothing for a column that is not encoded."""
     ordered = np.sort(values)
     distinct = _distinct(ordered)
     if len(distinct) <= n_bins + 1:

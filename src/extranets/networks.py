@@ -13,7 +13,7 @@ from extranets._random import Purpose, uniforms
 from extranets.encodings import Encoding
 from extranets.model_file import require, storable
 
-MOST_LAYERS = 63  # hidden ones: what the engine's fixed tables hold
+MOST_LAYERS = 63  # hidden ones: the engine's tables have a fixed size
 MOST_UNITS = 2**31 - 1  # of a layer: the engine counts in 32 bits
 
 
@@ -51,13 +51,13 @@ class Architecture:
 
     def _check_stored(self) -> None:
         ends = (self.n_inputs, self.n_outputs, self.n_heads)
-        require(all(type(size) is int for size in ends), "numbers of inputs, outputs or heads are no plain integers")
+        require(all(type(size) is int for size in ends), "numbers of inputs, outputs and heads must be plain integers")
         require(
             all(1 <= size <= MOST_UNITS for size in (*ends, *self.hidden)), "a layer without units, or with too many"
         )
         require(len(self.hidden) <= MOST_LAYERS, f"more than {MOST_LAYERS} hidden layers")
         if self.encoding is not None and len(self.encoding.columns):
-            require(self.encoding.columns[-1] < self.n_inputs, "the encoding is of columns that are not there")
+            require(self.encoding.columns[-1] < self.n_inputs, "the encoding names columns that are not there")
         require(self.n_heads in (self.n_outputs, 2 * self.n_outputs), "n_heads is neither n_outputs nor twice that")
 
 
@@ -88,7 +88,7 @@ class Members:
 
     @property
     def n_parameters(self) -> int:
-        """Of all members together."""
+        """Number of parameters of all members together."""
         return sum(self.architecture.n_parameters(widths) for widths in self.widths)
 
     def __getitem__(self, rows: slice | npt.NDArray[np.generic]) -> Members:
@@ -125,7 +125,7 @@ class Ensemble:
 
     @property
     def parameters_per_output(self) -> float:
-        """Of one member, on average."""
+        """How many parameters a member has for each output, on average."""
         return len(self.parameters) / len(self) / self.members.architecture.n_outputs
 
     def __getitem__(self, rows: slice) -> Ensemble:

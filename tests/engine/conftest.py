@@ -1,4 +1,4 @@
-"""Where the engine's arithmetic can be done, so that one test holds for all of it."""
+"""Every place where the engine can do its arithmetic, so that one test covers them all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.engine.cuda_on_host import HostGpu
 from tests.gpu import gpu_or_none
 
 CPU = _native.usable_variants()
-IN_SHARED = (0, 3)  # nothing, everything; test_cuda.py has what lies between
+IN_SHARED = (0, 3)  # nothing, everything; test_cuda.py tests what lies between
 KERNELS = [f"CUDA kernels on the CPU, {n} in shared memory" for n in IN_SHARED]
 GPU = [f"GPU, {n} in shared memory" for n in IN_SHARED] if gpu_or_none() else []
 
 
 class CudaDoors:
-    """In the place of `extranets.engine.native`, for tests that know of no device."""
+    """Stands in for `extranets.engine.native` in tests that name no device."""
 
     @staticmethod
     def train(*arguments, n_threads=1, **others):

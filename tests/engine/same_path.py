@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.engine import reference, train
+from extranets.engine import TrainingData, reference, train
 
 SEED = 9
 
@@ -16,30 +16,12 @@ def assert_same_path(members, X, y, options, *, weight=None, adversarial=None, c
     Tolerance: float32 rounding of 1e-7 grows along a trajectory of some 30 Adam steps; 2e-4 is far below the size of one
     step (1e-2), so that a wrong batch, rate or mask cannot hide.
     """
-    count_rows = None if counts is None else np.arange(len(members))
-    trained = train(
-        members,
-        X,
-        y,
-        options,
-        SEED,
-        sample_weight=weight,
-        adversarial=adversarial,
-        counts=counts,
-        count_rows=count_rows,
-    )
+    samples = np.full(len(members), -1) if counts is None else np.arange(len(members))
+    data = TrainingData(X, y, weight, counts=counts, count_rows=samples, adversarial=adversarial)
+    trained = train(members, data, options, SEED)
     for i, member in enumerate(members.ids):
-        problem = reference.make_problem(
-            X,
-            y,
-            options,
-            SEED,
-            int(member),
-            weight,
-            None if counts is None else counts[i],
-            adversarial,
-            members.architecture.encoding,
-        )
+        encoding = members.architecture.encoding
+        problem = reference.make_problem(data, options, SEED, int(member), sample=samples[i], encoding=encoding)
         expected = reference.train(problem, members.architecture, members.widths[i])
         np.testing.assert_allclose(
             trained.ensemble[i : i + 1].parameters, reference.flatten(expected.layers), atol=atol, rtol=1e-3

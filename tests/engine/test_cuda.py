@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from extranets._random import Purpose, shuffled
 from extranets.encodings import learn_periodic, learn_piecewise_linear
-from extranets.engine import Options, TrainingDiverged, cuda, native, reference
+from extranets.engine import DEVICES, Options, Passes, TrainingData, TrainingDiverged, cuda, native, reference
+from extranets.engine import train as engine_train
 from extranets.engine.cuda import prediction, training
 from extranets.engine.cuda.gpu import FEW_THREADS, MOST_THREADS, OWN_SHARED_BYTES, WARP, Gpu, NoGpu, the_gpu
 from extranets.engine.cuda.layout import Layout, padded_rows, problem
@@ -42,12 +43,12 @@ def members_of(hidden=(9, 6), *, heads=2, encoding=None, ids=(0, 3, 4, 8, 9)):
     return draw_members(Architecture(3, hidden, 2, heads, encoding), 0.8, seed=5, ids=np.array(ids))
 
 
-# What members and options there are, each once.
+# Every kind of members and options, each once.
 KINDS = {
     "plain": (members_of(), BASE, {}),
-    "linear": (members_of(()), BASE, {"sample_weight": WEIGHTS}),
+    "linear": (members_of(()), BASE, {"weight": WEIGHTS}),
     "dropouts": (members_of(), replace(BASE, dropout_keep=0.7, input_keep=0.8, schedule="cosine"), {}),
-    "clipping": (members_of(), replace(BASE, max_grad_norm=0.3, weight_decay=0.1), {"sample_weight": WEIGHTS}),
+    "clipping": (members_of(), replace(BASE, max_grad_norm=0.3, weight_decay=0.1), {"weight": WEIGHTS}),
     "adversarial": (members_of(), BASE, {"adversarial": np.array([0.1, 0.02, 0.05])}),
     "bins": (members_of(encoding=learn_piecewise_linear(ROWS, 5)), replace(BASE, input_keep=0.8), {}),
     "waves": (members_of(encoding=learn_periodic(ROWS, 4)), BASE, {"adversarial": np.array([0.1, 0.02, 0.05])}),
@@ -77,7 +78,7 @@ def use(monkeypatch):
 
 def train(kind, **more):
     members, options, given = kind
-    return cuda.train(members, ROWS, TARGETS, options, SEED, **given, **more)
+    return cuda.train(members, TrainingData(ROWS, TARGETS, **given), options, SEED, **more)
 
 
 def assert_same(a, b):
@@ -90,10 +91,10 @@ def assert_same(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-# -- what has no say in the result ---------------------------------------------------------------------------------------
+# -- what does not change the result -------------------------------------------------------------------------------------
 
 
-def test_threads(kind, use):
+def test_the_number_of_threads_does_not_change_a_bit(kind, use):
     use(HostGpu(n_threads=1))
     alone = train(kind)
     for n_threads in (3, 16):
@@ -110,7 +111,7 @@ def shared_bytes(kind, n_parts):
     return 4 * sum(sizes[:n_parts]) + OWN_SHARED_BYTES
 
 
-def test_what_lies_in_shared_memory(kind, use):
+def test_what_lies_in_shared_memory_does_not_change_a_bit(kind, use):
     use(HostGpu(shared_bytes=0))
     without = train(kind)
     for n_parts in range(4):
@@ -120,36 +121,35 @@ def test_what_lies_in_shared_memory(kind, use):
             assert {dict(fixed)["IN_SHARED"] for name, fixed in gpu.launched if name == "train_steps"} == {expected}
 
 
-def test_members_that_find_room_at_once(kind, use, monkeypatch):
+def test_training_members_in_parts_does_not_change_a_bit(kind, use, monkeypatch):
     gpu = use(HostGpu())
     whole, n_whole = train(kind), sum(name == "initialise" for name, _ in gpu.launched)
     members, options, given = kind
-    arrays = native.training_arrays(members, ROWS, TARGETS, None, given.get("counts"), given.get("count_rows"))
+    data = TrainingData(ROWS, TARGETS, **given)
     for at_once, n_parts in ((1, 5), (2, 3), (4, 2)):
-        own = training.bytes_per_member(members, arrays, options)
-        free = (at_once + 0.5) * own + arrays["X"].nbytes + arrays["y"].nbytes
+        own = training.bytes_per_member(members, data, options)
+        free = (at_once + 0.5) * own + data.X.nbytes + data.y.nbytes
         gpu = use(HostGpu())
         gpu.free_bytes = lambda free=free: int(free / cuda._MEMORY_SHARE)
-        assert cuda.members_at_once(members, arrays, options) == at_once
+        assert cuda.members_at_once(members, data, options) == at_once
         assert_same(train(kind), whole)
         assert sum(name == "initialise" for name, _ in gpu.launched) >= max(n_parts, n_whole)
 
 
 def test_the_table_takes_its_share_of_the_memory(use):
     members = draw_members(Architecture(200, (), 1, 1), 1.0, seed=5, ids=np.arange(50))
-    X, y = np.zeros((2000, 200), dtype=np.float32), np.zeros(2000, dtype=np.float32)
-    arrays = native.training_arrays(members, X, y, None, None, None)
-    own = training.bytes_per_member(members, arrays, BASE)
-    assert X.nbytes > 5 * own
-    use(HostGpu()).free_bytes = lambda: int((X.nbytes + y.nbytes + 2.5 * own) / cuda._MEMORY_SHARE)
-    assert cuda.members_at_once(members, arrays, BASE) == 2
+    data = TrainingData(np.zeros((2000, 200)), np.zeros(2000))
+    own = training.bytes_per_member(members, data, BASE)
+    assert data.X.nbytes > 5 * own
+    use(HostGpu()).free_bytes = lambda: int((data.X.nbytes + data.y.nbytes + 2.5 * own) / cuda._MEMORY_SHARE)
+    assert cuda.members_at_once(members, data, BASE) == 2
 
 
 def test_a_full_gpu_is_still_tried(use):
     use(HostGpu()).free_bytes = lambda: 0
     members, options, _ = KINDS["plain"]
-    arrays = native.training_arrays(members, ROWS, TARGETS, None, None, None)
-    assert cuda.members_at_once(members, arrays, options) == 1
+    data = TrainingData(ROWS, TARGETS)
+    assert cuda.members_at_once(members, data, options) == 1
 
 
 def test_members_are_halved_when_memory_ends(use, monkeypatch):
@@ -174,7 +174,7 @@ def test_members_are_halved_when_memory_ends(use, monkeypatch):
         train(KINDS["plain"])
 
 
-def test_steps_of_a_launch(kind, use, monkeypatch):
+def test_the_number_of_steps_in_a_launch_does_not_change_a_bit(kind, use, monkeypatch):
     gpu = use(HostGpu())
     whole, few = train(kind), sum(name == "train_steps" for name, _ in gpu.launched)
     for steps in (1, 2, 3):
@@ -184,13 +184,13 @@ def test_steps_of_a_launch(kind, use, monkeypatch):
         assert sum(name == "train_steps" for name, _ in gpu.launched) > few
 
 
-def test_which_other_members_there_are(kind, use):
+def test_the_other_members_do_not_change_a_bit(kind, use):
     use(HostGpu())
     whole = train(kind)
     members, options, given = kind
     for i in range(5):
         own = {**given, "count_rows": given["count_rows"][i : i + 1]} if "count_rows" in given else given
-        one = cuda.train(members[i : i + 1], ROWS, TARGETS, options, SEED, **own)
+        one = cuda.train(members[i : i + 1], TrainingData(ROWS, TARGETS, **own), options, SEED)
         assert one.ensemble.parameters.tobytes() == whole.ensemble[i : i + 1].parameters.tobytes()
 
 
@@ -214,7 +214,7 @@ def test_kernels_made_for_each_kind_of_network(name, use):
 
 
 def test_warps_of_several_lanes(kind, use):
-    """Lanes share the sums over units, so that only rounding differs: 1e-7 along some 50 steps of size 1e-2."""
+    """Lanes share the sums over units, so that results differ by rounding only: 1e-7 along some 50 steps of size 1e-2."""
     use(HostGpu())
     one = train(kind)
     for n_threads in (4, 12):
@@ -258,25 +258,26 @@ def test_odd_shapes(on_kernels, shape, batch_size):
     assert_same_path(*odd(**shape), Options(n_epochs=3, batch_size=batch_size))
 
 
-def test_rows_of_no_weight(on_kernels):
+def test_rows_with_weight_zero(on_kernels):
     weight = np.where(np.arange(37) % 3, WEIGHTS, 0).astype(np.float32)
     members, X, y = odd()
     assert_same_path(members, X, y, BASE, weight=weight)
     spoiled = np.where(np.arange(37) % 3, y, 1e6).astype(np.float32)
-    a, b = (cuda.train(members, X, one, BASE, SEED, sample_weight=weight) for one in (y, spoiled))
+    a, b = (cuda.train(members, TrainingData(X, one, weight), BASE, SEED) for one in (y, spoiled))
     assert a.ensemble.parameters.tobytes() == b.ensemble.parameters.tobytes()
 
 
-def test_no_weights_are_ones(on_kernels):
+def test_without_weights_every_weight_is_one(on_kernels):
     members, X, y = odd()
-    without, ones = (cuda.train(members, X, y, BASE, SEED, sample_weight=w) for w in (None, np.ones(37)))
+    without, ones = (cuda.train(members, TrainingData(X, y, w), BASE, SEED) for w in (None, np.ones(37)))
     assert_same(without, ones)
 
 
 def test_weights_that_are_all_zero(on_kernels):
-    """As on the CPU: nothing to learn, and nothing to explain."""
+    """As on the CPU: nothing is learned, and R^2 is that of a constant target."""
     members, X, y = odd()
-    a, b = (engine.train(members, X, y, BASE, SEED, sample_weight=np.zeros(37)) for engine in (native, cuda))
+    data = TrainingData(X, y, np.zeros(37))
+    a, b = (engine.train(members, data, BASE, SEED) for engine in (native, cuda))
     np.testing.assert_allclose(b.ensemble.parameters, a.ensemble.parameters, atol=1e-6)
     np.testing.assert_array_equal(b.train_r2, a.train_r2)
 
@@ -290,7 +291,7 @@ def test_early_stopping_with_one_row_goes_to_the_end(on_kernels, counts):
 
 
 def test_variances_at_their_limit(on_kernels):
-    """Beyond it a log-variance has no gradient. The rows are such that it begins between 8 and 20 in a linear network."""
+    """Beyond it a log-variance has no gradient. With these rows, a linear network begins with values from 8 to 20."""
     members = draw_members(Architecture(3, (), 1, 2), 1.0, seed=5, ids=np.array([0]))
     (weights, _), *_ = reference.initial_layers(members.architecture, members.widths[0], SEED, 0)
     direction = weights[:, 1] / (weights[:, 1] ** 2).sum()
@@ -331,17 +332,18 @@ def test_divergence_names_the_members(use):
     with pytest.raises(
         TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\).*2 starts.*learning_rate_init"
     ) as error:
-        cuda.train(members_of(ids=(4, 11)), ROWS, TARGETS, options, SEED)
+        cuda.train(members_of(ids=(4, 11)), TrainingData(ROWS, TARGETS), options, SEED)
     assert error.value.members == [4, 11]
 
 
-def test_what_is_no_number_passes_through_units(use):
-    """Or a spoiled network would look like one that has learned little."""
+def test_nan_passes_through_units(use):
+    """If a unit turned NaN into zero, a spoiled network would look like one that has learned little."""
     use(HostGpu())
     X = ROWS.copy()
-    X[5, 1] = np.nan
+    data = TrainingData(X, TARGETS)
+    data.X[5, 1] = np.nan  # behind the check's back
     with pytest.raises(TrainingDiverged, match="5 of 5 networks"):
-        cuda.train(members_of(), X, TARGETS, BASE, SEED)
+        cuda.train(members_of(), data, BASE, SEED)
     members = members_of()
     heads = cuda.forward(Ensemble(members, np.ones(members.n_parameters, dtype=np.float32)), X)
     np.testing.assert_array_equal(np.isnan(heads).any(axis=(0, 2)), np.arange(37) == 5)
@@ -354,24 +356,25 @@ def test_an_overflowed_moment_is_a_divergence(use):
     members, options = members_of((), ids=(4, 11)), Options(n_epochs=1, batch_size=100)
     for engine in (native, cuda):
         with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\)"):
-            engine.train(members, 1e5 * ROWS, 1e16 * TARGETS, options, SEED)
+            engine.train(members, TrainingData(1e5 * ROWS, 1e16 * TARGETS), options, SEED)
 
 
 def test_one_that_diverges_among_others(use):
-    """Only the second member sees the row that overflows; it is named, also where members are trained one by one."""
+    """Only the second member sees the row that overflows. The error names it, also if members are trained one by one."""
     gpu = use(HostGpu())
     y = TARGETS.copy()
     y[5] = 1e30
     counts = np.ones((2, 37), dtype=np.uint16)
     counts[0, 5] = 0
+    data = TrainingData(ROWS, y, counts=counts, count_rows=[0, 1, 0])
     for free in (1 << 30, 0):
         gpu.free_bytes = lambda free=free: free
         with pytest.raises(TrainingDiverged, match=r"1 of 3 networks \(member 7\)"):
-            cuda.train(members_of(ids=(4, 7, 11)), ROWS, y, BASE, SEED, counts=counts, count_rows=[0, 1, 0])
+            cuda.train(members_of(ids=(4, 7, 11)), data, BASE, SEED)
 
 
 def test_progress_rises_to_one(kind, use):
-    """But where training stops early; and a start that is replaced is no progress."""
+    """Unless training stops early. A start that is replaced is no progress."""
     use(HostGpu()).free_bytes = lambda: 0  # members one by one
     seen = []
     train(kind, progress=seen.append)
@@ -380,7 +383,7 @@ def test_progress_rises_to_one(kind, use):
     if options.max_restarts == 0:
         assert all(a <= b for a, b in itertools.pairwise(seen))
         assert seen[-1] == pytest.approx(1)
-        if options.validation_fraction == 0:  # and once at the end of each member
+        if options.validation_fraction == 0:  # and once more at the end of each member
             np.testing.assert_allclose(
                 sorted(set(np.round(seen, 9))), np.arange(1, 5 * options.n_epochs + 1) / (5 * options.n_epochs)
             )
@@ -402,32 +405,27 @@ def test_an_exception_in_the_callback_stops_training_once_the_gpu_is_idle(use, e
 
 
 REFUSED = {
-    "no rows": ({"X": ROWS[:0], "y": TARGETS[:0]}, "one row"),
-    "rows without targets": ({"y": TARGETS[:10]}, "same number of rows"),
-    "a column less": ({"X": ROWS[:, :2]}, None),
-    "a column more": ({"X": np.hstack([ROWS, ROWS[:, :1]])}, None),
-    "an output less": ({"y": TARGETS[:, :1]}, None),
-    "few weights": ({"sample_weight": WEIGHTS[:30]}, "one entry per row"),
-    "few steps": ({"adversarial": [0.1]}, "one step per column"),
-    "negative steps": ({"adversarial": [0.1, -0.1, 0.1]}, "finite and not negative"),
-    "an empty sample": ({"counts": np.zeros((1, 37)), "count_rows": [0] * 5}, "sample without rows"),
-    "counts that nobody has": ({"counts": COUNTS}, "counts"),
-    "a sample that is not there": ({"counts": COUNTS, "count_rows": [0, 1, 2, 3, 0]}, "count_rows"),
-    "batches without rows": ({"options": Options(batch_size=0)}, "must be positive"),
-    "no epochs": ({"options": Options(n_epochs=0)}, "must be positive"),
-    "no starts": ({"options": Options(n_starts=0)}, "must be positive"),
-    "too deep": ({"members": draw_members(Architecture(3, (2,) * 64, 2, 2), 1.0, seed=5, ids=[0])}, "too many hidden"),
+    "a column less": ({"X": ROWS[:, :2]}, {}, "X has the wrong number of columns"),
+    "a column more": ({"X": np.hstack([ROWS, ROWS[:, :1]])}, {}, "X has the wrong number of columns"),
+    "an output less": ({"y": TARGETS[:, :1]}, {}, "y has the wrong number of columns"),
+    "samples for some": ({"counts": COUNTS, "count_rows": [0, 1]}, {}, "one entry for each of 5 members"),
+    "batches without rows": ({}, {"options": Options(batch_size=0)}, "must be positive"),
+    "no epochs": ({}, {"options": Options(n_epochs=0)}, "must be positive"),
+    "no starts": ({}, {"options": Options(n_starts=0)}, "must be positive"),
+    "heads of another loss": ({}, {"options": Options(loss="gaussian_nll")}, "do not fit"),
+    "too deep": ({}, {"members": draw_members(Architecture(3, (2,) * 64, 2, 2), 1.0, 5, [0])}, "too many hidden"),
 }
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_would_break_the_engine_is_refused(use, changes, message):
-    """As by the CPU's engine; kernels would read beyond their arrays."""
+@pytest.mark.parametrize(("rows", "others", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_would_break_the_engine_is_refused(use, rows, others, message):
+    """On both devices; kernels would read beyond their arrays."""
     gpu = use(HostGpu())
-    given = {"members": members_of(), "X": ROWS, "y": TARGETS, "options": BASE, "seed": SEED, **changes}
-    for engine in (native, cuda):
+    data = TrainingData(**{"X": ROWS, "y": TARGETS, **rows})
+    given = {"members": members_of(), "options": BASE, **others}
+    for device in DEVICES:
         with pytest.raises(ValueError, match=message):
-            engine.train(**given)
+            engine_train(data=data, seed=SEED, device=device, **given)
     assert not gpu.launched
 
 
@@ -531,7 +529,7 @@ def test_first_weights_are_those_of_the_reference(name, attempt):
         unused = np.setdiff1d(np.arange(layout.block_size), layout.offsets(widths))
         assert (state["parameters"][i, unused] == 0).all()
         assert (state["first"][i] == 0).all() and (state["second"][i] == 0).all()
-    assert np.isnan(state["parameters"][[2, 3]]).all()  # who was not asked for
+    assert np.isnan(state["parameters"][[2, 3]]).all()  # members that were not asked for
     if layout.by_edges:
         check_values(layout, members, reference.initial_layers, values, attempt)
 
@@ -556,9 +554,8 @@ def check_values(layout, members, initial_layers, values, attempt):
 
 
 def rows_of(counts, count_rows, fraction, ids):
-    members = members_of(ids=ids)
-    arrays = native.training_arrays(members, ROWS, TARGETS, None, counts, count_rows)
-    samples = Samples.of(arrays, len(ids))
+    data = TrainingData(ROWS, TARGETS, counts=counts, count_rows=count_rows)
+    samples = Samples.of(data, len(ids))
     if fraction == 0:
         return samples, samples.whole(), Rows.none(len(ids))
     distinct = Rows.of(samples.distinct(), samples.which)
@@ -584,10 +581,9 @@ def test_rows_are_those_of_the_reference(counts, count_rows, fraction):
     ids = (5, 6, 7, 8)
     samples, train_rows, validation_rows = rows_of(counts, count_rows, fraction, ids)
     for m, member in enumerate(ids):
-        own = None if counts is None or count_rows[m] < 0 else counts[count_rows[m]]
-        expected = reference.make_problem(
-            ROWS, TARGETS, Options(validation_fraction=fraction), SEED, member, counts=own
-        )
+        sample = -1 if count_rows is None else count_rows[m]
+        data = TrainingData(ROWS, TARGETS, counts=counts, count_rows=count_rows)
+        expected = reference.make_problem(data, Options(validation_fraction=fraction), SEED, member, sample=sample)
         np.testing.assert_array_equal(train_rows.of_member(m), expected.train_rows)
         np.testing.assert_array_equal(validation_rows.of_member(m), expected.validation_rows)
         assert train_rows.n[m] + validation_rows.n[m] == samples.sizes()[m]
@@ -610,19 +606,18 @@ def test_counts_may_be_large():
 # -- predictions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_passes", [None, 7])
-def test_predictions_of_tables_that_do_not_fit_at_once(use, monkeypatch, n_passes):
+@pytest.mark.parametrize("passes", [None, Passes(7, dropout_keep=0.7, input_keep=0.8, seed=3)], ids=["all", "passes"])
+def test_predictions_of_tables_that_do_not_fit_at_once(use, monkeypatch, passes):
     members = KINDS["Gaussian"][0]
     rng = np.random.default_rng(5)
     ensemble = Ensemble(members, rng.normal(size=members.n_parameters, scale=0.4).astype(np.float32))
     X = rng.normal(size=(300, 3)).astype(np.float32)
-    thinning = {"n_passes": n_passes, "dropout_keep": 0.7, "input_keep": 0.8, "seed": 3}
-    expected, expected_moments = native.forward(ensemble, X, **thinning), native.Moments(ensemble, **thinning)(X)
+    expected, expected_moments = native.forward(ensemble, X, passes), native.Moments(ensemble, passes)(X)
     for memory, at_once in ((1 << 30, 1 << 25), (0, 1 << 25), (1 << 30, 1), (0, 2000)):
         gpu = use(HostGpu(memory))
         monkeypatch.setattr(prediction, "_HEADS_AT_ONCE", at_once)
-        np.testing.assert_allclose(cuda.forward(ensemble, X, **thinning), expected, atol=2e-5)
-        for got, wanted in zip(cuda.Moments(ensemble, **thinning)(X), expected_moments, strict=True):
+        np.testing.assert_allclose(cuda.forward(ensemble, X, passes), expected, atol=2e-5)
+        for got, wanted in zip(cuda.Moments(ensemble, passes)(X), expected_moments, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
         if at_once == 1:  # blocks of 64 rows, twice
             assert sum(name == "forward_rows" for name, _ in gpu.launched) == 2 * 5
@@ -641,7 +636,7 @@ def test_no_rows_no_predictions(use):
 
 
 class WatchedGpu(HostGpu):
-    """Keeps account of what a GPU's two streams may do at the same time: clocks of each, passed on by marks.
+    """Records what a GPU's two streams may do at the same time, by clocks that marks pass on.
 
     An array that one stream writes and the other touches must be ordered by a mark. Copies from the host, and memory that is
     given back, are writes by the main stream.
@@ -685,7 +680,7 @@ class WatchedGpu(HostGpu):
     def hold(self, mark, *, ahead=False):
         self.clocks[ahead] = [max(pair) for pair in zip(self.clocks[ahead], mark, strict=True)]
 
-    def wait(self, mark):  # whatever is launched afterwards comes later
+    def wait(self, mark):  # whatever is launched from now on runs later
         self.hold(mark)
         self.hold(mark, ahead=True)
 
@@ -706,7 +701,7 @@ class WatchedGpu(HostGpu):
 
 
 @pytest.mark.parametrize("name", ["plain", "Gaussian", "restarts", "samples"])
-def test_nothing_is_written_while_another_stream_may_be_at_it(use, name):
+def test_no_stream_writes_what_the_other_may_be_using(use, name):
     gpu = use(WatchedGpu())
     train(KINDS[name])
     assert gpu.unordered == []
@@ -714,7 +709,7 @@ def test_nothing_is_written_while_another_stream_may_be_at_it(use, name):
 
 
 def test_the_host_is_never_far_ahead(use, monkeypatch):
-    """Ctrl-C waits for what is launched already: three launches at most."""
+    """Ctrl-C waits for everything that is launched already: at most three launches."""
     waiting, most = [], 0
 
     class Counting(HostGpu):
@@ -785,7 +780,7 @@ def test_shuffles_on_the_gpu(n_rows, purpose):
 
 @needs_gpu
 def test_two_runs_on_the_gpu_give_the_same_bits(kind, monkeypatch):
-    """Whatever ran before them, with members at once or one by one."""
+    """Whatever ran before, and whether members are trained together or one by one."""
     first = train(kind)
     train(KINDS["adversarial"])
     again = train(kind)
@@ -805,15 +800,16 @@ def test_early_stopping_of_many_members_on_the_gpu():
     y = np.stack([X[:, 0] * X[:, 1], np.sin(3 * X[:, 2])], axis=1).astype(np.float32)
     options = Options(n_epochs=60, batch_size=32, validation_fraction=0.2, patience=2)
     members = members_of((30,), ids=range(40))
-    whole = cuda.train(members, X, y, options, SEED)
+    data = TrainingData(X, y)
+    whole = cuda.train(members, data, options, SEED)
     assert len(set(whole.n_epochs.tolist())) > 3
     for i in (0, 13, 39):
-        one = cuda.train(members[i : i + 1], X, y, options, SEED)
+        one = cuda.train(members[i : i + 1], data, options, SEED)
         assert one.ensemble.parameters.tobytes() == whole.ensemble[i : i + 1].parameters.tobytes()
 
 
 @needs_gpu
-def test_a_batch_of_rows_on_the_gpu_is_padded_alike():
+def test_rows_are_padded_on_the_gpu_as_on_the_host():
     gpu = the_gpu()
     layout = Layout(members_of().architecture, 8, trains=True)
     np.testing.assert_array_equal(gpu.host(gpu.array(padded_rows(ROWS, layout))), padded_rows(ROWS, layout))

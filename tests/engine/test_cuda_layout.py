@@ -41,10 +41,10 @@ def some_members(architecture):
     return draw_members(architecture, 0.7, seed=3, ids=np.arange(4))
 
 
-def test_there_and_back_not_a_bit_is_lost(architecture):
+def test_packing_and_unpacking_loses_no_bit(architecture):
     members = some_members(architecture)
     parameters = np.random.default_rng(1).normal(size=members.n_parameters).astype(np.float32)
-    parameters[:2] = [-0.0, 1e-40]  # that arithmetic would lose
+    parameters[:2] = [-0.0, 1e-40]  # arithmetic would change these
     layout = Layout(architecture, 10, trains=True)
     blocks = layout.pack(Ensemble(members, parameters))
     assert blocks.shape == (4, layout.block_size)
@@ -121,7 +121,7 @@ def test_a_row_of_the_table_is_followed_by_a_one(architecture):
 
 
 def test_layout_does_not_depend_on_the_masks():
-    """Only so may members be trained in parts."""
+    """If it did, members could not be trained in parts."""
     architecture = ARCHITECTURES["several"]
     full = draw_members(architecture, 1.0, seed=3, ids=np.arange(1)).widths[0]
     layout = Layout(architecture, 10, trains=True)
@@ -143,7 +143,7 @@ def constant(source, name):
     return int(re.search(rf"constexpr int {name} = (\d+);", gpu.kernel_source(source)).group(1))
 
 
-def test_constants_that_kernels_have_too():
+def test_constants_are_those_of_the_kernels():
     from extranets.engine.cuda import layout
 
     assert constant("team", "kThreads") == gpu.MOST_THREADS
@@ -152,7 +152,7 @@ def test_constants_that_kernels_have_too():
     assert constant("problem", "kMostLayers") == MOST_LAYERS + 1
 
 
-def test_a_problem_says_what_it_was_given(architecture):
+def test_a_problem_holds_what_it_was_given(architecture):
     layout = Layout(architecture, 10, trains=True)
     options = Options("gaussian_nll", 7, 5, beta1=0.8, epsilon=1e-3, dropout_keep=0.5, input_keep=0.75, max_grad_norm=2)
     out = problem(layout, options, seed=2**64 - 3)

@@ -1,6 +1,6 @@
 """The CUDA kernels under the sanitisers of this machine's compiler: threads that race, and reads beyond arrays.
 
-On a GPU both would show once in a while, as wrong numbers. Threads of a block are threads here, `barrier` is a real one, and
+On a GPU both would give wrong numbers only once in a while. Threads of a block are threads here, `barrier` is a real one, and
 a warp has several lanes in some of the runs.
 """
 
@@ -22,7 +22,7 @@ PROGRAM = """
     import numpy as np
     from dataclasses import replace
     from extranets.encodings import learn_periodic, learn_piecewise_linear
-    from extranets.engine import Options, cuda
+    from extranets.engine import Options, Passes, TrainingData, cuda
     from extranets.engine.cuda import training
     from extranets.networks import Architecture, draw_members
     from tests.engine.conftest import at_most_in_shared
@@ -38,7 +38,7 @@ PROGRAM = """
     bins, waves = learn_piecewise_linear(X, 4), learn_periodic(X, 4)
     counts = {"counts": rng.poisson(1.0, (2, 29)), "count_rows": [1, -1]}
     kinds = [
-        ((9, 6, 5), 2, None, replace(base, dropout_keep=0.7, input_keep=0.8), {"sample_weight": rng.uniform(0.5, 2, 29)}),
+        ((9, 6, 5), 2, None, replace(base, dropout_keep=0.7, input_keep=0.8), {"weight": rng.uniform(0.5, 2, 29)}),
         ((9, 6), 2, None, replace(base, max_grad_norm=0.3, n_starts=2), counts),
         ((7, 5), 4, None, gaussian, steps),
         ((), 2, None, replace(base, max_grad_norm=0.3), steps),
@@ -55,9 +55,8 @@ PROGRAM = """
         cuda.the_gpu = lambda: gpu
         for hidden, heads, encoding, options, given in kinds:
             members = draw_members(Architecture(3, hidden, 2, heads, encoding), 0.8, seed=5, ids=np.arange(2))
-            trained = cuda.train(members, X, y, options, 9, **given)
-            thinned = {"n_passes": 3, "dropout_keep": 0.7, "input_keep": 0.8}
-            cuda.forward(trained.ensemble, X, **thinned)
+            trained = cuda.train(members, TrainingData(X, y, **given), options, 9)
+            cuda.forward(trained.ensemble, X, Passes(3, dropout_keep=0.7, input_keep=0.8))
             cuda.Moments(trained.ensemble)(X)
     print("all trained", len(gpu.launched))
 """

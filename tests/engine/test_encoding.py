@@ -10,7 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extranets.encodings import MOST_BINS, PiecewiseLinear, learn_periodic, learn_piecewise_linear
-from extranets.engine import Options, _native, forward, gradient, jacobian, moments, reference, train, variational
+from extranets.engine import (
+    Options,
+    Passes,
+    TrainingData,
+    _native,
+    forward,
+    gradient,
+    jacobian,
+    moments,
+    reference,
+    train,
+    variational,
+)
 from extranets.engine.reference_encoding import column_gradient, encoded
 from extranets.networks import Architecture, Ensemble, draw_members
 from tests.engine.same_path import SEED, assert_same_path
@@ -109,7 +121,7 @@ def test_gradient(variant, kind, hidden, loss):
         value, expected = reference.loss_gradient(
             layers_of(ensemble, i), wide(members, X), y.astype(float), weight.astype(float), loss
         )
-        got_value, got = gradient(ensemble, i, X, y, Options(loss=loss), sample_weight=weight)
+        got_value, got = gradient(ensemble, i, TrainingData(X, y, weight), Options(loss=loss))
         assert got_value == pytest.approx(value, rel=1e-5)
         scale = np.abs(reference.flatten(expected)).max()
         np.testing.assert_allclose(got, reference.flatten(expected), atol=5e-6 * scale)
@@ -147,7 +159,7 @@ STEPS = np.array([0.1, 0.02, 0.05, 0.3, 0.07], dtype=np.float32)
 @pytest.mark.parametrize("kind", LEARN)
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_trajectory_with_adversarial_rows(anywhere, kind, hidden, changes):
-    """The way to the columns goes through the encoding, and moved rows may change their bins."""
+    """Gradients pass through the encoding on their way to the columns, and moved rows may fall into other bins."""
     members, X, y, weight = make(hidden, kind, "gaussian_nll")
     options = replace(Options(loss="gaussian_nll", n_epochs=5, batch_size=8), **changes)
     assert_same_path(members, X, y, options, weight=weight, adversarial=STEPS)
@@ -170,20 +182,20 @@ def test_trajectory_with_bootstrap_counts(anywhere, kind):
     kind=st.sampled_from(sorted(LEARN)),
 )
 def test_any_shape(n, n_inputs, n_bins, hidden, batch, kind):
-    """Always the same examples: where a gradient is zero but for rounding, Adam makes a step of it."""
+    """Always the same examples: where only rounding keeps a gradient from zero, Adam still makes a whole step of it."""
     members, X, y, weight = make(hidden, kind, n=n, n_inputs=n_inputs, n_bins=n_bins, n_outputs=1)
     assert_same_path(members, X, y, Options(n_epochs=2, batch_size=batch), weight=weight, atol=1e-3)
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_the_wide_table_trains_the_same_network(anywhere, hidden):
-    """Without an encoding, on the explicit table: the networks of the same seed, to rounding."""
+    """The same seed, without an encoding but on the table with all entries written out: equal to rounding."""
     members, X, y, weight = make(hidden)
     options = Options(n_epochs=5, batch_size=8)
     a = members.architecture
     dense = replace(members, architecture=Architecture(a.n_first, a.hidden, a.n_outputs, a.n_heads))
-    narrow = train(members, X, y, options, SEED, sample_weight=weight)
-    explicit = train(dense, wide(members, X), y, options, SEED, sample_weight=weight)
+    narrow = train(members, TrainingData(X, y, weight), options, SEED)
+    explicit = train(dense, TrainingData(wide(members, X), y, weight), options, SEED)
     np.testing.assert_allclose(narrow.ensemble.parameters, explicit.ensemble.parameters, atol=2e-4)
     np.testing.assert_allclose(
         forward(narrow.ensemble, X), forward(explicit.ensemble, wide(members, X)), atol=1e-3, rtol=1e-3
@@ -195,10 +207,11 @@ def test_the_wide_table_trains_the_same_network(anywhere, hidden):
 def test_threads_and_partitions_do_not_change_a_bit(kind, adversarial):
     members, X, y, _ = make((30, 10), kind, n=150, n_members=9)
     options = Options(n_epochs=4, batch_size=16, input_keep=0.9, dropout_keep=0.8)
-    whole = train(members, X, y, options, SEED, adversarial=adversarial)
-    again = train(members, X, y, options, SEED, adversarial=adversarial, n_threads=3)
+    data = TrainingData(X, y, adversarial=adversarial)
+    whole = train(members, data, options, SEED)
+    again = train(members, data, options, SEED, n_threads=3)
     np.testing.assert_array_equal(again.ensemble.parameters, whole.ensemble.parameters)
-    part = train(members[2:5], X, y, options, SEED, adversarial=adversarial)
+    part = train(members[2:5], data, options, SEED)
     np.testing.assert_array_equal(part.ensemble.parameters, whole.ensemble[2:5].parameters)
 
 
@@ -208,7 +221,8 @@ def test_bins_without_rows_keep_their_weights():
     counts = (X[:, 0] < np.median(X[:20, 0])).astype(np.uint16)[None]
     first = members[:1]
     before = reference.initial_layers(first.architecture, first.widths[0], SEED, int(first.ids[0]))
-    trained = train(first, X, y, Options(n_epochs=3, batch_size=8), SEED, counts=counts, count_rows=[0]).ensemble
+    data = TrainingData(X, y, counts=counts, count_rows=[0])
+    trained = train(first, data, Options(n_epochs=3, batch_size=8), SEED).ensemble
     n_inputs, n_bins = X.shape[1], int(first.architecture.encoding.n_entries[0])
     top = slice(n_inputs + n_bins - 2, n_inputs + n_bins)  # of the first column: no such row was trained on
     np.testing.assert_allclose(layers_of(trained, 0)[0][0][top], before[0][0][top], rtol=1e-6)
@@ -247,7 +261,7 @@ def test_forward_matches_reference(anywhere, kind, hidden):
 def test_passes_match_reference(anywhere, kind, hidden, dropout_keep, input_keep):
     members, *_ = make(hidden, kind, n_members=3)
     ensemble, X = with_parameters(members), table(90, 5, seed=2)
-    passes = forward(ensemble, X, n_passes=8, dropout_keep=dropout_keep, input_keep=input_keep, seed=11)
+    passes = forward(ensemble, X, Passes(8, dropout_keep, input_keep, seed=11))
     for index in range(8):
         expected = reference.stochastic_pass(
             layers_of(ensemble, index % 3), X.astype(float), dropout_keep, 11, index, input_keep,
@@ -257,17 +271,15 @@ def test_passes_match_reference(anywhere, kind, hidden, dropout_keep, input_keep
 
 
 @pytest.mark.parametrize("kind", LEARN)
-@pytest.mark.parametrize(
-    "thinning", [{}, {"n_passes": 5, "dropout_keep": 0.7, "input_keep": 0.8}], ids=["all", "passes"]
-)
-def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere, kind, thinning):
+@pytest.mark.parametrize("passes", [None, Passes(5, dropout_keep=0.7, input_keep=0.8)], ids=["all", "passes"])
+def test_a_row_does_not_depend_on_its_neighbours_or_on_threads(anywhere, kind, passes):
     members, *_ = make((50, 9), kind)
     ensemble, X = with_parameters(members), table(1300, 5, seed=2)
-    whole = forward(ensemble, X, **thinning)
-    np.testing.assert_array_equal(forward(ensemble, X, n_threads=3, **thinning), whole)
+    whole = forward(ensemble, X, passes)
+    np.testing.assert_array_equal(forward(ensemble, X, passes, n_threads=3), whole)
     for begin, end in [(0, 1), (7, 8), (3, 70), (500, 1300)]:
-        np.testing.assert_array_equal(forward(ensemble, X[begin:end], **thinning), whole[:, begin:end])
-    mean, variance, _ = moments(ensemble, n_threads=2, **thinning)(X)
+        np.testing.assert_array_equal(forward(ensemble, X[begin:end], passes), whole[:, begin:end])
+    mean, variance, _ = moments(ensemble, passes, n_threads=2)(X)
     np.testing.assert_allclose(mean, whole.astype(float).mean(axis=0), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(variance, whole.astype(float).var(axis=0), rtol=1e-9, atol=1e-14)
 
@@ -297,7 +309,8 @@ def test_extreme_rows_and_edges_give_finite_numbers(anywhere):
     ensemble = Ensemble(members, reference.flatten(layers).astype(np.float32))
     expected = reference.forward(layers, wide(members, X))[-1]
     np.testing.assert_allclose(forward(ensemble, X)[0], expected, rtol=1e-6, atol=1e-6)
-    trained = train(members, X[:12], np.arange(12.0), Options(n_epochs=3, batch_size=4), SEED, adversarial=[0.1])
+    data = TrainingData(X[:12], np.arange(12.0), adversarial=[0.1])
+    trained = train(members, data, Options(n_epochs=3, batch_size=4), SEED)
     assert np.isfinite(trained.ensemble.parameters).all()
 
 
@@ -312,13 +325,13 @@ def test_as_many_bins_as_a_column_may_have(anywhere):
     assert_same_path(members, X, np.sin(X), Options(n_epochs=3, batch_size=8))
 
 
-def test_an_encoding_of_no_column_is_none():
+def test_an_encoding_without_columns_changes_nothing():
     X = (table(30, 3) > 0).astype(np.float32)
     members = [
         draw_members(Architecture(3, (5,), 1, 1, encoding), 1.0, seed=0, ids=[0, 1])
         for encoding in (None, learn_piecewise_linear(X, 4))
     ]
-    plain, empty = (train(m, X, X[:, 0], Options(n_epochs=2), SEED).ensemble for m in members)
+    plain, empty = (train(m, TrainingData(X, X[:, 0]), Options(n_epochs=2), SEED).ensemble for m in members)
     np.testing.assert_array_equal(plain.parameters, empty.parameters)
     np.testing.assert_array_equal(forward(plain, X), forward(empty, X))
 
@@ -326,7 +339,7 @@ def test_an_encoding_of_no_column_is_none():
 # -- trouble -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_would_leave_the_arrays_is_refused():
+def test_encodings_that_point_outside_their_arrays_are_refused():
     def native(kind, columns, first, n_numbers):
         return _native.Encoding(
             kind, np.array(columns, np.int32), np.array(first, np.int32), np.arange(n_numbers, dtype=np.float32)
@@ -349,7 +362,9 @@ def test_what_would_leave_the_arrays_is_refused():
         native(0, [0], [0, 2], 2)
     members, X, y, _ = make((5,))
     with pytest.raises(ValueError, match="not in X"):
-        train(members, X[:, :2], y, Options(n_epochs=1), SEED)
+        gradient(with_parameters(members), 0, TrainingData(X[:, :2], y), Options())
+    with pytest.raises(ValueError, match="number of columns"):
+        train(members, TrainingData(X[:, :2], y), Options(n_epochs=1), SEED)
     with pytest.raises(ValueError, match="number of columns"):
         forward(with_parameters(members), X[:, :2])
 
@@ -357,4 +372,4 @@ def test_what_would_leave_the_arrays_is_refused():
 def test_variational_inference_refuses_encodings():
     members, X, y, _ = make((5,))
     with pytest.raises(ValueError, match="encoding must be None"):
-        variational.train(members, X, y, Options(), SEED)
+        variational.train(members, TrainingData(X, y), Options(), SEED)

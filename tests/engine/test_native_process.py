@@ -15,12 +15,12 @@ import time
 import numpy as np
 import pytest
 
-from extranets.engine import Options, _native, train
+from extranets.engine import Options, TrainingData, _native, train
 from extranets.networks import Architecture, draw_members
 
 MEMBERS = draw_members(Architecture(4, (30,), 1, 1), 0.9, seed=1, ids=np.arange(6))
 X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
-Y = X[:, 0] * X[:, 1]
+DATA = TrainingData(X, X[:, 0] * X[:, 1])
 
 
 def test_progress_rises_to_the_end_and_runs_on_the_calling_thread():
@@ -30,7 +30,7 @@ def test_progress_rises_to_the_end_and_runs_on_the_calling_thread():
         seen.append(done)
         threads.add(threading.get_ident())
 
-    train(MEMBERS, X, Y, Options(n_epochs=30_000), 1, n_threads=2, progress=note)
+    train(MEMBERS, DATA, Options(n_epochs=30_000), 1, n_threads=2, progress=note)
     assert threads == {threading.get_ident()}
     assert len(seen) > 3
     assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(seen))
@@ -43,7 +43,7 @@ def test_an_exception_in_the_callback_stops_training():
 
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="enough"):
-        train(MEMBERS, X, Y, Options(n_epochs=1_000_000), 1, n_threads=2, progress=stop)
+        train(MEMBERS, DATA, Options(n_epochs=1_000_000), 1, n_threads=2, progress=stop)
     assert time.monotonic() - begin < 10  # the whole training would take hours
 
 
@@ -81,12 +81,12 @@ def test_ctrl_c_stops_a_fit_within_a_second_and_leaves_it_unfitted():
 
 
 def _train_in_child(queue):
-    queue.put(train(MEMBERS, X, Y, Options(n_epochs=3), 1, n_threads=2).ensemble.parameters)
+    queue.put(train(MEMBERS, DATA, Options(n_epochs=3), 1, n_threads=2).ensemble.parameters)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_training_works_after_fork():
-    before = train(MEMBERS, X, Y, Options(n_epochs=3), 1, n_threads=2).ensemble.parameters
+    before = train(MEMBERS, DATA, Options(n_epochs=3), 1, n_threads=2).ensemble.parameters
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_train_in_child, args=(queue,))

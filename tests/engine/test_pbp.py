@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from extranets.engine import _native, pbp
+from extranets.engine import TrainingData, _native, pbp
 from extranets.engine import reference_pbp as reference
 from extranets.networks import Architecture
 
@@ -122,7 +122,7 @@ def test_gradients_of_the_log_evidence(hidden):
 @pytest.mark.parametrize("gamma", [(6.0, 6.0), (8.5, 0.9), (300.0, 70.0)])
 @pytest.mark.parametrize("weight", [1.0, 0.3, 4.0])
 def test_gamma_update_matches_the_moments_of_the_evidence(gamma, weight):
-    """The formula as the paper has it, from three evidences; exact but for digits lost at large shapes."""
+    """The formula as in the paper, from three evidences; at large shapes it loses digits."""
     (a, b), variance, error = gamma, 0.4, 0.9
     z0, z1, z2 = (reference.log_evidence(error, 0.0, variance + b / weight / (a - 1 + k))[0] for k in (0, 1, 2))
     first, second = math.exp(z1 - z0) * a / b, math.exp(z2 - z0) * a * (a + 1) / b**2
@@ -149,7 +149,7 @@ def test_small_noisy_samples_keep_a_sensible_prior():
     """20 rows, 2,801 weights: without the limit on the shape, the variance of the weights ends between 1e4 and 1e8."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)), rng.standard_t(3, size=20)
-    posterior = pbp.train(X, (y - y.mean()) / y.std(), (50, 50), ids=range(5), targets=[0] * 5, seed=SEED)
+    posterior = pbp.train(TrainingData(X, (y - y.mean()) / y.std()), (50, 50), ids=range(5), targets=[0] * 5, seed=SEED)
     assert (posterior.prior[:, 1] / (posterior.prior[:, 0] - 1) < 100).all()
 
 
@@ -276,24 +276,13 @@ def assert_same_path(X, y, hidden, *, ids=(0, 3), targets=(0, 1), n_passes=3, we
     Tolerance: refining the prior takes a difference of precisions that may lose six of sixteen digits, and rounding grows
     along some hundred updates. One update changes a weight by far more than 1e-8.
     """
-    count_rows = None if counts is None else np.arange(len(ids))
-    posterior = pbp.train(
-        X,
-        y,
-        hidden,
-        ids=ids,
-        targets=targets,
-        n_passes=n_passes,
-        seed=SEED,
-        sample_weight=weight,
-        counts=counts,
-        count_rows=count_rows,
-    )
+    samples = np.full(len(ids), -1) if counts is None else np.arange(len(ids))
+    data = TrainingData(X, y, weight, counts=counts, count_rows=samples)
+    posterior = pbp.train(data, hidden, ids=ids, targets=targets, n_passes=n_passes, seed=SEED)
     mean, variance = pbp.moments(posterior, X)
     for i, (member, target) in enumerate(zip(ids, targets, strict=True)):
         expected = reference_start(Architecture(X.shape[1], hidden, 1, 1), member)
-        sample = None if counts is None else counts[i]
-        reference.train(expected, X, y[:, target], n_passes, SEED, member, weight, sample)
+        reference.train(expected, data, n_passes, SEED, member, target=target, sample=samples[i])
         np.testing.assert_allclose(posterior.mean[i], expected.mean, rtol=rtol, atol=rtol)
         np.testing.assert_allclose(posterior.variance[i], expected.variance, rtol=rtol)
         np.testing.assert_allclose(posterior.noise[i], expected.noise, rtol=rtol)
@@ -335,28 +324,28 @@ def test_the_deepest_network(variant):
     assert_same_path(X, y, (3,) * 63, ids=[0], targets=[0], n_passes=1)
 
 
-def test_outliers_are_followed_too(variant):
-    """Rows for which the noise, or some weights, are left as they are."""
+def test_trajectory_with_outliers(variant):
+    """At some of these rows the noise, or some weights, keep their old values."""
     X, y, _ = make(20)
     X[3], X[7, 0], y[5], y[9] = 1e3, -1e4, 10.0, -30.0
     assert_same_path(X, y, (6, 4), n_passes=2)
 
 
-def test_weights_that_keep_their_prior_factor_are_followed_too(variant, monkeypatch):
+def test_trajectory_with_weights_that_keep_their_prior_factor(variant, monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 2)).astype(np.float32)
     y = (rng.normal(size=60) * np.exp(X[:, 0])).astype(np.float32)[:, None]
     y /= y.std()
     assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
     monkeypatch.setattr(reference, "LARGEST_MOVE", math.inf)
-    with pytest.raises(AssertionError):  # there are such weights
+    with pytest.raises(AssertionError):  # so there are such weights
         assert_same_path(X, y, (10,), ids=[0], targets=[0], n_passes=12)
 
 
 def test_absurd_rows_leave_a_valid_posterior(variant):
     X, y, _ = make(20)
     X[3], X[7, 0], y[5], y[9] = 1e10, -1e38, 1e10, -1e38
-    posterior = pbp.train(X, y, (6, 4), ids=[0], targets=[0], n_passes=5, seed=SEED)
+    posterior = pbp.train(TrainingData(X, y), (6, 4), ids=[0], targets=[0], n_passes=5, seed=SEED)
     for part in (posterior.mean, posterior.variance, posterior.noise, posterior.prior):
         assert np.isfinite(part).all()
     assert (posterior.variance > 0).all() and (posterior.noise[:, 0] >= 6).all()
@@ -364,7 +353,7 @@ def test_absurd_rows_leave_a_valid_posterior(variant):
 
 @pytest.mark.parametrize("alpha", [*ALPHAS, -1e3, 1e3, -1e30, 1e30])
 def test_native_moments_of_one_unit(variant, alpha):
-    """One hidden unit at a chosen alpha, read out by a certain weight."""
+    """One hidden unit at a chosen alpha; the weight from it to the output has no variance to speak of."""
     architecture = Architecture(1, (1,), 1, 1)
     deviation = 0.7
     mean = np.array([0, math.sqrt(2) * alpha * deviation, 1, 0])
@@ -387,7 +376,8 @@ def test_learns_a_function_and_its_noise():
     """|x| with noise 0.2 and 1,000 rows: the error is near 0.02 and the noise variance has a standard error of 5 %."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, (1000, 1))
-    posterior = pbp.train(x, np.abs(x[:, 0]) - 1 + 0.2 * rng.normal(size=1000), (20,), ids=[0], targets=[0], seed=SEED)
+    data = TrainingData(x, np.abs(x[:, 0]) - 1 + 0.2 * rng.normal(size=1000))
+    posterior = pbp.train(data, (20,), ids=[0], targets=[0], seed=SEED)
     grid = np.linspace(-1.8, 1.8, 50)[:, None]
     mean, variance = pbp.moments(posterior, grid)
     assert np.sqrt(np.mean((mean[0] - np.abs(grid[:, 0]) + 1) ** 2)) < 0.1
@@ -407,11 +397,11 @@ def same(a, b):
 
 def test_threads_and_other_members_do_not_change_a_bit(variant):
     X, y, _ = make(150)
-    ids, targets = np.arange(5), np.array([0, 1, 0, 1, 1])
-    whole = pbp.train(X, y, (9, 4), ids=ids, targets=targets, n_passes=3, seed=SEED)
+    data, ids, targets = TrainingData(X, y), np.arange(5), np.array([0, 1, 0, 1, 1])
+    whole = pbp.train(data, (9, 4), ids=ids, targets=targets, n_passes=3, seed=SEED)
     for n_threads in (2, 5):
-        same(pbp.train(X, y, (9, 4), ids=ids, targets=targets, n_passes=3, seed=SEED, n_threads=n_threads), whole)
-    part = pbp.train(X, y, (9, 4), ids=ids[[3, 1]], targets=targets[[3, 1]], n_passes=3, seed=SEED)
+        same(pbp.train(data, (9, 4), ids=ids, targets=targets, n_passes=3, seed=SEED, n_threads=n_threads), whole)
+    part = pbp.train(data, (9, 4), ids=ids[[3, 1]], targets=targets[[3, 1]], n_passes=3, seed=SEED)
     np.testing.assert_array_equal(part.mean, whole.mean[[3, 1]])
     np.testing.assert_array_equal(part.noise, whole.noise[[3, 1]])
     assert len({row.tobytes() for row in whole.mean}) == 5
@@ -419,7 +409,7 @@ def test_threads_and_other_members_do_not_change_a_bit(variant):
 
 def test_moments_do_not_depend_on_neighbours_or_threads(variant):
     X, y, _ = make(1300)
-    posterior = pbp.train(X[:50], y[:50], (9, 4), ids=[0, 1], targets=[0, 1], n_passes=2, seed=SEED)
+    posterior = pbp.train(TrainingData(X[:50], y[:50]), (9, 4), ids=[0, 1], targets=[0, 1], n_passes=2, seed=SEED)
     mean, variance = pbp.moments(posterior, X)
     again = pbp.moments(posterior, X, n_threads=3)
     np.testing.assert_array_equal(again[0], mean)
@@ -428,16 +418,14 @@ def test_moments_do_not_depend_on_neighbours_or_threads(variant):
         np.testing.assert_array_equal(pbp.moments(posterior, X[begin:end])[0], mean[:, begin:end])
 
 
-def test_a_row_left_out_by_its_count_or_its_weight_might_as_well_not_be_there():
+def test_rows_with_count_or_weight_zero_do_not_matter():
     X, y, weight = make()
     kept = np.arange(len(X)) % 3 > 0
     spoiled = np.where(kept[:, None], X, 1e6).astype(np.float32)
     options = {"ids": [0], "targets": [0], "n_passes": 3, "seed": SEED}
-    without = pbp.train(X[kept], y[kept], (6,), sample_weight=weight[kept], **options)
-    counted = pbp.train(
-        spoiled, y, (6,), sample_weight=weight, counts=kept[None].astype(np.uint16), count_rows=[0], **options
-    )
-    weighted = pbp.train(spoiled, y, (6,), sample_weight=weight * kept, **options)
+    without = pbp.train(TrainingData(X[kept], y[kept], weight[kept]), (6,), **options)
+    counted = pbp.train(TrainingData(spoiled, y, weight, counts=[kept], count_rows=[0]), (6,), **options)
+    weighted = pbp.train(TrainingData(spoiled, y, weight * kept), (6,), **options)
     same(counted, without)
     same(weighted, without)
 
@@ -446,9 +434,11 @@ def test_members_may_have_samples_of_their_own():
     X, y, _ = make()
     counts = np.random.default_rng(1).integers(0, 3, (2, len(X))).astype(np.uint16)
     options = {"n_passes": 2, "seed": SEED}
-    both = pbp.train(X, y, (6,), ids=[0, 1, 2], targets=[0, 0, 1], counts=counts, count_rows=[1, -1, 0], **options)
-    first = pbp.train(X, y, (6,), ids=[0], targets=[0], counts=counts[1:], count_rows=[0], **options)
-    second = pbp.train(X, y, (6,), ids=[1], targets=[0], **options)
+    data = TrainingData(X, y, counts=counts, count_rows=[1, -1, 0])
+    both = pbp.train(data, (6,), ids=[0, 1, 2], targets=[0, 0, 1], **options)
+    alone = TrainingData(X, y, counts=counts[1:], count_rows=[0])
+    first = pbp.train(alone, (6,), ids=[0], targets=[0], **options)
+    second = pbp.train(TrainingData(X, y), (6,), ids=[1], targets=[0], **options)
     np.testing.assert_array_equal(both.mean[0], first.mean[0])
     np.testing.assert_array_equal(both.mean[1], second.mean[0])
 
@@ -457,9 +447,8 @@ def test_members_may_have_samples_of_their_own():
 
 
 def test_progress_and_exceptions_of_the_callback():
-    X, y, _ = make(300)
-    seen = []
-    pbp.train(X, y, (20,), ids=range(4), targets=[0] * 4, n_passes=2000, seed=SEED, n_threads=2, progress=seen.append)
+    data, seen = TrainingData(*make(300)[:2]), []
+    pbp.train(data, (20,), ids=range(4), targets=[0] * 4, n_passes=2000, seed=SEED, n_threads=2, progress=seen.append)
     assert seen and all(0 <= a <= b <= 1 for a, b in itertools.pairwise(seen)) and seen[-1] > 0.3
 
     def stop(done):
@@ -467,17 +456,17 @@ def test_progress_and_exceptions_of_the_callback():
 
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="enough"):
-        pbp.train(X, y, (20,), ids=[0], targets=[0], n_passes=100_000_000, seed=SEED, progress=stop)
+        pbp.train(data, (20,), ids=[0], targets=[0], n_passes=100_000_000, seed=SEED, progress=stop)
     assert time.monotonic() - begin < 10  # the whole training would take hours
 
 
 INTERRUPTED = """
     import numpy as np, time
-    from extranets.engine import pbp
+    from extranets.engine import TrainingData, pbp
     X = np.random.default_rng(0).normal(size=(200_000, 20)); y = X[:, 0] ** 2
     print("started", flush=True)
     try:
-        pbp.train(X, y, (100, 100), ids=[0, 1], targets=[0, 0], n_passes=1000, seed=1, n_threads=2)
+        pbp.train(TrainingData(X, y), (100, 100), ids=[0, 1], targets=[0, 0], n_passes=1000, seed=1, n_threads=2)
     except KeyboardInterrupt:
         print("stopped", time.time(), flush=True)
 """
@@ -485,7 +474,7 @@ INTERRUPTED = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_stops_training_within_a_second():
-    """One pass takes several seconds: the engine must look between rows."""
+    """One pass takes several seconds: the engine must look for signals between rows."""
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(INTERRUPTED)], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "started\n"
     time.sleep(1.0)
@@ -499,43 +488,39 @@ def test_ctrl_c_stops_training_within_a_second():
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 REFUSED = {
-    "rows of y": ({"y": np.zeros((5, 1))}, "same number of rows"),
-    "no rows": ({"X": np.zeros((0, 3)), "y": np.zeros((0, 2))}, "one row"),
-    "no columns": ({"X": np.zeros((37, 0))}, "needs an input"),
-    "NaN in X": ({"X": np.full((37, 3), np.nan)}, "X must be finite"),
-    "infinite y": ({"y": np.full((37, 2), np.inf)}, "y must be finite"),
-    "target outside": ({"targets": [0, 2]}, "targets points outside y"),
-    "negative target": ({"targets": [0, -1]}, "targets points outside y"),
-    "too few targets": ({"targets": [0]}, "one row per member"),
-    "no members": ({"ids": [], "targets": []}, "needs a member"),
-    "no passes": ({"n_passes": 0}, "n_passes must be positive"),
-    "empty layer": ({"hidden": (5, 0)}, "needs a unit"),
-    "too deep": ({"hidden": (2,) * 64}, "too many hidden layers"),
-    "negative weight": ({"sample_weight": np.full(37, -1.0)}, "sample_weight must be finite and not negative"),
-    "NaN weight": ({"sample_weight": np.full(37, np.nan)}, "sample_weight must be finite and not negative"),
-    "zero weights": ({"sample_weight": np.zeros(37)}, "not zero for every row"),
-    "weights' length": ({"sample_weight": np.ones(5)}, "weight must have one entry per row"),
-    "empty sample": ({"counts": np.zeros((1, 37)), "count_rows": [0, 0]}, "sample without rows"),
+    "adversarial rows": ({"adversarial": [0.1] * 3}, {}, "adversarial must be None"),
+    "target outside": ({}, {"targets": [0, 2]}, "targets points outside y"),
+    "negative target": ({}, {"targets": [0, -1]}, "targets points outside y"),
+    "too few targets": ({}, {"targets": [0]}, "one row per member"),
+    "no members": ({}, {"ids": [], "targets": []}, "needs a member"),
+    "no passes": ({}, {"n_passes": 0}, "n_passes must be positive"),
+    "empty layer": ({}, {"hidden": (5, 0)}, "needs a unit"),
+    "too deep": ({}, {"hidden": (2,) * 64}, "too many hidden layers"),
+    "zero weights": ({"weight": np.zeros(37)}, {}, "sample without rows"),
     "sample of weight zero": (
-        {"sample_weight": np.arange(37) == 3, "counts": [np.arange(37) != 3], "count_rows": [0, 0]},
+        {"weight": np.arange(37) == 3, "counts": [np.arange(37) != 3], "count_rows": [0, 0]},
+        {},
         "sample without rows",
     ),
-    "negative counts": ({"counts": np.full((1, 37), -1), "count_rows": [0, 0]}, "between 0 and 65535"),
-    "counts without count_rows": ({"counts": np.ones((1, 37))}, "counts has the wrong shape"),
-    "count_rows outside": ({"counts": np.ones((1, 37)), "count_rows": [0, 1]}, "points outside counts"),
+    "samples for one of two": (
+        {"counts": np.ones((1, 37), dtype=int), "count_rows": [0]},
+        {},
+        "counts has the wrong shape",
+    ),
 }
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_trained_is_refused(changes, message):
+@pytest.mark.parametrize(("rows", "others", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_trained_is_refused(rows, others, message):
     X, y, _ = make()
-    arguments = {"X": X, "y": y, "hidden": (5,), "ids": [0, 1], "targets": [0, 1], "seed": SEED, **changes}
+    arguments = {"hidden": (5,), "ids": [0, 1], "targets": [0, 1], "seed": SEED, **others}
+    data = TrainingData(X, y, **rows)
     with pytest.raises(ValueError, match=message):
-        pbp.train(**arguments)
+        pbp.train(data, **arguments)
 
 
 def test_moments_refuse_other_columns():
     X, y, _ = make()
-    posterior = pbp.train(X, y, (5,), ids=[0], targets=[0], n_passes=1, seed=SEED)
+    posterior = pbp.train(TrainingData(X, y), (5,), ids=[0], targets=[0], n_passes=1, seed=SEED)
     with pytest.raises(ValueError, match="number of columns"):
         pbp.moments(posterior, X[:, :2])

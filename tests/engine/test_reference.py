@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.engine import Options, reference
+from extranets.engine import Options, TrainingData, reference
 from extranets.networks import Architecture
 
 HIDDEN = [(), (5,), (4, 3), (3, 4, 2), (4, 4, 4, 4), (3, 3, 3, 3, 3)]
@@ -77,11 +77,12 @@ def test_a_row_without_gradient_is_not_moved():
 
 @pytest.mark.parametrize("warm_up_epochs", [0, 1])
 def test_adversarial_rows_share_the_batch_of_their_rows(warm_up_epochs):
-    """The loss of a step is the mean over rows and adversarial rows; the rows that are judged at the end are plain."""
+    """The loss of a step is the mean over rows and adversarial rows; the loss at the end is of the plain rows."""
     architecture, _, X, y, weight = small_problem((5,), "gaussian_nll")
     options = Options(loss="gaussian_nll", n_epochs=1, warm_up_epochs=warm_up_epochs)
-    steps = np.array([0.1, 0.2, 0.3])
-    problem = reference.make_problem(X, y, options, 3, 0, weight, adversarial=steps)
+    data = TrainingData(X, y, weight, adversarial=[0.1, 0.2, 0.3])
+    problem = reference.make_problem(data, options, 3, 0)
+    X, y, weight, steps = problem.X, problem.y, problem.weight, problem.adversarial  # rounded to float32
     layers = reference.initial_layers(architecture, (5,), seed=3, member=0)
     moved = reference.adversarial_rows(layers, X, y, weight, "gaussian_nll", steps, warm_up_epochs > 0)
     losses = [
@@ -113,13 +114,13 @@ def test_warm_up_needs_a_variance():
 
 @pytest.mark.parametrize("name", ["dropout_keep", "input_keep"])
 @pytest.mark.parametrize("keep", [0.0, -0.1, 1.1, float("nan")])
-def test_keep_probabilities_that_are_none_are_refused(name, keep):
+def test_numbers_that_are_not_keep_probabilities_are_refused(name, keep):
     with pytest.raises(ValueError, match=f"{name} must be above 0"):
         Options(**{name: keep})
 
 
 @pytest.mark.parametrize(("dropout_keep", "input_keep"), [(0.6, 1.0), (1.0, 0.6), (0.6, 0.4)])
-def test_dropout_takes_words_for_the_inputs_first_and_none_where_all_is_kept(dropout_keep, input_keep):
+def test_dropout_draws_for_the_inputs_first_and_not_where_everything_is_kept(dropout_keep, input_keep):
     _, layers, *_ = small_problem((5, 4), "squared_error")
     stream = np.random.default_rng(0).uniform(size=1000)
     inputs, first, second = reference.dropout_factors(lambda n: stream[:n], layers, 2, dropout_keep, input_keep)
@@ -197,7 +198,7 @@ def test_clipping_bounds_the_joint_norm():
 
 
 def test_a_network_far_worse_than_a_constant():
-    """Without a warning; filterwarnings makes those errors."""
+    """There is no warning: pytest would make it an error."""
     constant = reference.best_constant(np.array([[0.0], [1.0]]), np.ones(2))
     assert reference.r2_over_constant("gaussian_nll", 1e6, constant) == -np.inf
     assert reference.r2_over_constant("squared_error", 1e6, constant) == 1 - 1e6 / 0.25

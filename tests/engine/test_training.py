@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extranets.engine import Options, TrainingDiverged, gradient, reference, train
+from extranets.engine import Options, TrainingData, TrainingDiverged, gradient, reference, train
 from extranets.networks import Architecture, Ensemble, draw_members
 from tests.engine.same_path import SEED, assert_same_path
 
@@ -35,7 +35,7 @@ def test_gradient(variant, hidden, loss):
     for i in range(len(members)):
         layers = reference.unflatten(ensemble[i : i + 1].parameters, members.architecture, members.widths[i])
         value, expected = reference.loss_gradient(layers, X.astype(float), y.astype(float), weight.astype(float), loss)
-        got_value, got = gradient(ensemble, i, X, y, Options(loss=loss), sample_weight=weight)
+        got_value, got = gradient(ensemble, i, TrainingData(X, y, weight), Options(loss=loss))
         assert got_value == pytest.approx(value, rel=1e-5)
         scale = np.abs(reference.flatten(expected)).max()
         np.testing.assert_allclose(got, reference.flatten(expected), atol=3e-6 * scale)
@@ -94,10 +94,10 @@ def test_trajectory_with_warm_up(anywhere, changes, hidden):
     assert_same_path(members, X, y, replace(options, **changes), weight=weight)
 
 
-def test_the_variance_rests_during_warm_up(anywhere):
+def test_warm_up_leaves_the_variance_alone(anywhere):
     members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
     options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8)
-    trained = train(members, X, y, options, SEED, sample_weight=weight)
+    trained = train(members, TrainingData(X, y, weight), options, SEED)
     before = reference.initial_layers(members.architecture, members.widths[0], SEED, 0)[-1]
     after = reference.unflatten(trained.ensemble.parameters, members.architecture, members.widths[0])[-1]
     np.testing.assert_allclose(after[0][:, 2:], before[0][:, 2:], rtol=1e-6)
@@ -105,23 +105,24 @@ def test_the_variance_rests_during_warm_up(anywhere):
     assert (np.abs(after[0][:, :2] - before[0][:, :2]) > 1e-3).all() and (after[1][:2] != 0).all()
 
 
-def test_training_loss_is_the_full_loss_of_the_rows_as_they_are():
-    """Neither the warm-up, nor adversarial rows, nor dropout."""
+def test_training_loss_is_that_of_the_plain_rows():
+    """Warm-up, adversarial rows and dropout have no part in it."""
     members, X, y, weight = make((6,), "gaussian_nll", ids=[0])
     options = Options(loss="gaussian_nll", n_epochs=4, warm_up_epochs=4, batch_size=8, input_keep=0.7)
-    trained = train(members, X, y, options, SEED, sample_weight=weight, adversarial=[0.1, 0.2, 0.3])
-    loss, _ = gradient(trained.ensemble, 0, X, y, options, sample_weight=weight)
+    data = TrainingData(X, y, weight, adversarial=[0.1, 0.2, 0.3])
+    trained = train(members, data, options, SEED)
+    loss, _ = gradient(trained.ensemble, 0, data, options)
     assert trained.train_loss[0] == pytest.approx(loss, rel=1e-6)
 
 
 @pytest.mark.parametrize("warm_up_epochs", [0, 5])
 def test_patience_is_counted_from_the_end_of_the_warm_up(anywhere, warm_up_epochs):
-    """With a tolerance that nothing passes, only the first validation counts as an improvement."""
+    """With such a tolerance, only the first validation counts as an improvement."""
     members, X, y, _ = make((6,), "gaussian_nll")
     options = Options(
         loss="gaussian_nll", warm_up_epochs=warm_up_epochs, validation_fraction=0.25, tolerance=1e9, patience=3
     )
-    assert (train(members, X, y, options, SEED).n_epochs == warm_up_epochs + 1 + 3).all()
+    assert (train(members, TrainingData(X, y), options, SEED).n_epochs == warm_up_epochs + 1 + 3).all()
 
 
 ADVERSARIAL = {
@@ -170,18 +171,18 @@ def test_adversarial_rows_with_bootstrap_counts(anywhere):
     input_keep=st.sampled_from([1.0, 0.7]),
 )
 def test_any_shape_with_adversarial_rows(n, n_inputs, n_outputs, hidden, batch, loss, input_keep):
-    """Always the same examples: where a gradient is zero but for rounding, either engine may take either side."""
+    """Always the same examples: where only rounding gives a gradient its sign, the engines may move rows apart."""
     members, X, y, weight = make(hidden, loss, n, n_inputs, n_outputs, keep=0.9)
     options = Options(loss=loss, n_epochs=2, batch_size=batch, input_keep=input_keep)
     assert_same_path(members, X, y, options, weight=weight, adversarial=np.full(n_inputs, 0.03), atol=1e-3)
 
 
 def test_adversarial_steps_of_zero_are_plain_training(anywhere):
-    """Every row twice: the same mean loss and the same gradients, but for the order of additions."""
+    """Every row twice: mean loss and gradients differ by the order of additions only."""
     members, X, y, weight = make((20, 7))
     options = Options(n_epochs=5, batch_size=8)
-    plain = train(members, X, y, options, SEED, sample_weight=weight)
-    twice = train(members, X, y, options, SEED, sample_weight=weight, adversarial=np.zeros(3))
+    plain = train(members, TrainingData(X, y, weight), options, SEED)
+    twice = train(members, TrainingData(X, y, weight, adversarial=np.zeros(3)), options, SEED)
     np.testing.assert_allclose(twice.ensemble.parameters, plain.ensemble.parameters, atol=2e-4)
     np.testing.assert_allclose(twice.loss_curve, plain.loss_curve, rtol=1e-4)
 
@@ -195,9 +196,8 @@ def test_trajectory_with_bootstrap_counts(anywhere, changes):
 
 def test_copies_of_a_row_are_not_split_between_training_and_validation():
     counts = np.random.default_rng(3).poisson(1.0, 200)
-    problem = reference.make_problem(
-        np.zeros((200, 1)), np.zeros(200), Options(validation_fraction=0.2), 1, 0, counts=counts
-    )
+    data = TrainingData(np.zeros((200, 1)), np.zeros(200), counts=[counts], count_rows=[0])
+    problem = reference.make_problem(data, Options(validation_fraction=0.2), 1, 0, sample=0)
     assert not set(problem.train_rows) & set(problem.validation_rows)
     joined = np.concatenate([problem.train_rows, problem.validation_rows])
     np.testing.assert_array_equal(np.bincount(joined, minlength=200), counts)
@@ -210,8 +210,9 @@ def test_rows_with_count_zero_do_not_matter():
     spoiled = X.copy()
     spoiled[::3] = 1e6
     options = Options(n_epochs=3, batch_size=8)
-    first = train(members, X, y, options, SEED, counts=counts, count_rows=[0])
-    second = train(members, spoiled, y, options, SEED, counts=counts, count_rows=[0])
+    first, second = (
+        train(members, TrainingData(table, y, counts=counts, count_rows=[0]), options, SEED) for table in (X, spoiled)
+    )
     np.testing.assert_array_equal(first.ensemble.parameters, second.ensemble.parameters)
 
 
@@ -241,7 +242,7 @@ def test_variants_agree_to_rounding():
     try:
         for name in _native.usable_variants():
             _native.use_variant(name)
-            results.append(train(members, X, y, options, SEED).ensemble.parameters)
+            results.append(train(members, TrainingData(X, y), options, SEED).ensemble.parameters)
     finally:
         _native.use_variant(before)
     for other in results[1:]:
@@ -258,21 +259,19 @@ def test_variants_agree_to_rounding():
 def test_threads_and_partitions_do_not_change_a_bit(extra, adversarial):
     members, X, y, _ = make((30, 10), n=150, ids=range(9))
     options = replace(Options(n_epochs=4, batch_size=16), **extra)
-    whole = train(members, X, y, options, SEED, n_threads=1, adversarial=adversarial)
+    data = TrainingData(X, y, adversarial=adversarial)
+    whole = train(members, data, options, SEED, n_threads=1)
     for n_threads in (2, 5):
-        again = train(members, X, y, options, SEED, n_threads=n_threads, adversarial=adversarial)
+        again = train(members, data, options, SEED, n_threads=n_threads)
         np.testing.assert_array_equal(again.ensemble.parameters, whole.ensemble.parameters)
         np.testing.assert_array_equal(again.loss_curve, whole.loss_curve)
-    parts = [
-        train(members[part], X, y, options, SEED, adversarial=adversarial).ensemble
-        for part in (slice(0, 2), slice(2, 7), slice(7, 9))
-    ]
+    parts = [train(members[part], data, options, SEED).ensemble for part in (slice(0, 2), slice(2, 7), slice(7, 9))]
     np.testing.assert_array_equal(np.concatenate([p.parameters for p in parts]), whole.ensemble.parameters)
 
 
 def test_members_differ():
     members, X, y, _ = make((5,), ids=range(3), keep=1.0)
-    trained = train(members, X, y, Options(n_epochs=1), SEED).ensemble
+    trained = train(members, TrainingData(X, y), Options(n_epochs=1), SEED).ensemble
     assert len({trained[i : i + 1].parameters.tobytes() for i in range(3)}) == 3
 
 
@@ -283,29 +282,19 @@ def test_divergence_names_the_members():
     members, X, y, _ = make((5, 5), ids=[4, 11])
     options = Options(n_epochs=50, learning_rate=1e30, max_restarts=1)
     with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\).*2 starts.*learning_rate_init"):
-        train(members, X, y, options, SEED)
+        train(members, TrainingData(X, y), options, SEED)
 
 
 def test_what_would_break_the_engine_is_refused():
     members, X, y, _ = make((5,), ids=[0])
     options = Options(n_epochs=1)
-    with pytest.raises(ValueError, match="sample without rows"):
-        train(members, X, y, options, SEED, counts=np.zeros((1, len(X))), count_rows=[0])
-    with pytest.raises(ValueError, match="between 0 and 65535"):
-        train(members, X, y, options, SEED, counts=np.full((1, len(X)), -1), count_rows=[0])
-    with pytest.raises(ValueError, match="one row"):
-        train(members, X[:0], y[:0], options, SEED)
+    with pytest.raises(ValueError, match="X has the wrong number of columns"):
+        train(members, TrainingData(X[:, :2], y), options, SEED)
     with pytest.raises(ValueError, match="must be positive"):
-        train(members, X, y, Options(batch_size=0), SEED)
-    with pytest.raises(ValueError, match="one step per column"):
-        train(members, X, y, options, SEED, adversarial=[0.1])
-    with pytest.raises(ValueError, match="finite and not negative"):
-        train(members, X, y, options, SEED, adversarial=[0.1, -0.1, 0.1])
-    with pytest.raises(ValueError, match="finite and not negative"):
-        train(members, X, y, options, SEED, adversarial=[0.1, float("inf"), 0.1])
+        train(members, TrainingData(X, y), Options(batch_size=0), SEED)
     deep = draw_members(Architecture(3, (5,) * 64, 2, 2), 1.0, seed=5, ids=[0])
     with pytest.raises(ValueError, match="too many hidden layers"):
-        train(deep, X, y, options, SEED)
+        train(deep, TrainingData(X, y), options, SEED)
 
 
 def test_the_deepest_network_trains():
@@ -320,9 +309,10 @@ def test_collapsed_networks_are_restarted():
     y = (np.abs(X[:, 0]) + X[:, 1]).astype(np.float32)
     members = draw_members(Architecture(2, (2, 2), 1, 1), 1.0, seed=1, ids=np.arange(60))
     options = Options(n_epochs=30, collapse_r2=0.2)
-    without = train(members, X, y, options, SEED)
+    data = TrainingData(X, y)
+    without = train(members, data, options, SEED)
     assert without.collapsed.any() and (without.train_r2[without.collapsed] < 0.2).all()
-    restarted = train(members, X, y, replace(options, max_restarts=20), SEED)
+    restarted = train(members, data, replace(options, max_restarts=20), SEED)
     assert not restarted.collapsed.any()
     assert (restarted.n_attempts[without.collapsed] > 1).all()
     untouched = np.flatnonzero(~without.collapsed)
@@ -332,11 +322,13 @@ def test_collapsed_networks_are_restarted():
 
 def test_more_starts_never_give_a_larger_training_loss():
     members, X, y, _ = make((3, 2), n=100, ids=range(10))
-    losses = [train(members, X, y, Options(n_epochs=5, n_starts=k), SEED).train_loss for k in (1, 2, 4)]
+    data = TrainingData(X, y)
+    losses = [train(members, data, Options(n_epochs=5, n_starts=k), SEED).train_loss for k in (1, 2, 4)]
     assert (losses[1] <= losses[0]).all() and (losses[2] <= losses[1]).all() and (losses[2] < losses[0]).any()
 
 
 def test_constant_target_is_not_a_collapse():
     members, X, y, _ = make((5,), ids=[0])
-    trained = train(members, X, np.zeros_like(y), Options(n_epochs=3, collapse_r2=0.5, max_restarts=3), SEED)
+    data = TrainingData(X, np.zeros_like(y))
+    trained = train(members, data, Options(n_epochs=3, collapse_r2=0.5, max_restarts=3), SEED)
     assert not trained.collapsed[0] and trained.n_attempts[0] == 1

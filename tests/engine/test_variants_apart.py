@@ -18,7 +18,7 @@ HARMLESS = ("DW.ref.__gxx_personality_v0",)
 @pytest.mark.skipif(not OBJECTS or not shutil.which("nm"), reason="needs the object files of a build and nm")
 @pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.parent.parent.name)
 def test_weak_symbols_stay_in_their_namespace(path):
-    """The linker keeps one copy of a weak function for all variants: maybe the one with instructions a machine lacks."""
+    """The linker keeps one copy of a weak function for all variants: perhaps one with instructions that a machine lacks."""
     namespace = path.parent.parent.name.removesuffix(".dir")
     listing = subprocess.run(["nm", "-C", path], capture_output=True, text=True, check=True).stdout
     weak = [line[19:] for line in listing.splitlines() if line[17:18] in "WVu"]

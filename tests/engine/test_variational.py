@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from extranets.engine import Options, TrainingDiverged, forward, reference, variational
+from extranets.engine import Options, TrainingData, TrainingDiverged, forward, reference, variational
 from extranets.engine import reference_variational as specification
 from extranets.engine.options import LOG_VARIANCE_LIMIT
 from extranets.networks import Architecture, draw_members
@@ -96,14 +96,11 @@ def test_best_prior_variance_makes_the_kl_divergence_smallest():
 
 def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=1e-4):
     """Tolerance: float32 rounding of 1e-7 grows along some 30 Adam steps; 1e-4 is far below one step (1e-2)."""
-    count_rows = None if counts is None else np.arange(len(members))
-    got = variational.train(
-        members, X, y, options, SEED, sample_weight=weight, counts=counts, count_rows=count_rows, n_threads=2
-    )
+    samples = np.full(len(members), -1) if counts is None else np.arange(len(members))
+    data = TrainingData(X, y, weight, counts=counts, count_rows=samples)
+    got = variational.train(members, data, options, SEED, n_threads=2)
     for i, member in enumerate(members.ids):
-        problem = reference.make_problem(
-            X, y, options, SEED, int(member), weight, None if counts is None else counts[i]
-        )
+        problem = reference.make_problem(data, options, SEED, int(member), sample=samples[i])
         q, curve = specification.train(problem, members.architecture, members.widths[i])
         mean, std = one_of(got, i)
         np.testing.assert_allclose(mean, q.mean, atol=atol)
@@ -170,7 +167,8 @@ def test_rows_with_count_zero_do_not_matter():
     spoiled[::3] = 1e6
     options = Options(n_epochs=3, batch_size=8)
     first, second = (
-        variational.train(members, table, y, options, SEED, counts=counts, count_rows=[0]) for table in (X, spoiled)
+        variational.train(members, TrainingData(table, y, counts=counts, count_rows=[0]), options, SEED)
+        for table in (X, spoiled)
     )
     np.testing.assert_array_equal(first.mean, second.mean)
     np.testing.assert_array_equal(first.std, second.std)
@@ -181,8 +179,8 @@ def test_a_weight_of_two_counts_like_the_row_twice():
     members, X, y, _ = make((6,), ids=[0])
     twice = np.random.default_rng(4).integers(1, 3, len(X))
     options = Options(n_epochs=50, batch_size=1000, epsilon=1e-12)
-    weighted = variational.train(members, X, y, options, SEED, sample_weight=twice)
-    repeated = variational.train(members, X, y, options, SEED, counts=twice[None], count_rows=[0])
+    weighted = variational.train(members, TrainingData(X, y, twice), options, SEED)
+    repeated = variational.train(members, TrainingData(X, y, counts=twice[None], count_rows=[0]), options, SEED)
     np.testing.assert_allclose(weighted.mean, repeated.mean, atol=1e-4)
     np.testing.assert_allclose(weighted.std, repeated.std, rtol=1e-4)
 
@@ -200,12 +198,12 @@ def linear():
     weight = rng.uniform(0.5, 2, 60)
     members = draw_members(Architecture(3, (), 2, 2), 1.0, seed=5, ids=np.arange(16))
     options = Options(n_epochs=30_000, batch_size=60, schedule="cosine")
-    posterior = variational.train(members, X, y, options, SEED, sample_weight=weight, n_threads=2)
+    posterior = variational.train(members, TrainingData(X, y, weight), options, SEED, n_threads=2)
     return np.column_stack([X, np.ones(60)]), y, weight, posterior
 
 
 def assert_zero_on_average(values, largest_error):
-    """Every column's mean over the members within 4 standard errors of zero, and these errors small enough to tell."""
+    """Every column's mean over the members is within 4 standard errors of zero, and these errors are small."""
     error = stats.sem(values, axis=0)
     assert error.max() < largest_error
     assert np.max(np.abs(np.mean(values, axis=0)) / error) < 4
@@ -247,12 +245,13 @@ def test_linear_model_finds_the_best_variances(linear):
 def test_threads_and_other_members_do_not_change_a_bit():
     members, X, y, _ = make((30, 10), n=150, ids=range(7))
     options = Options(n_epochs=4, batch_size=16)
-    whole = variational.train(members, X, y, options, SEED)
+    data = TrainingData(X, y)
+    whole = variational.train(members, data, options, SEED)
     for n_threads in (2, 5):
-        again = variational.train(members, X, y, options, SEED, n_threads=n_threads)
+        again = variational.train(members, data, options, SEED, n_threads=n_threads)
         for name in ("mean", "std", "noise_variance", "prior_variance", "loss_curve"):
             np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
-    parts = [variational.train(members[part], X, y, options, SEED) for part in (slice(0, 2), slice(2, 7))]
+    parts = [variational.train(members[part], data, options, SEED) for part in (slice(0, 2), slice(2, 7))]
     np.testing.assert_array_equal(np.concatenate([p.mean for p in parts]), whole.mean)
     np.testing.assert_array_equal(np.concatenate([p.std for p in parts]), whole.std)
     assert len({one_of(whole, i)[0].tobytes() for i in range(7)}) == 7
@@ -262,7 +261,7 @@ def test_a_target_without_signal_stays_within_limits():
     """A constant target can be met exactly: noise and prior variance run to their lower limits, not beyond."""
     members, X, y, _ = make((), ids=[0])
     options = Options(n_epochs=20_000, batch_size=37, schedule="linear")
-    got = variational.train(members, X, np.zeros_like(y), options, SEED)
+    got = variational.train(members, TrainingData(X, np.zeros_like(y)), options, SEED)
     lowest = np.exp(-LOG_VARIANCE_LIMIT)
     np.testing.assert_allclose(got.noise_variance, lowest, rtol=1e-5)
     np.testing.assert_allclose(got.prior_variance, lowest, rtol=1e-5)
@@ -274,29 +273,32 @@ def test_trajectory_at_the_upper_limit_of_the_noise(variant):
     members, X, y, _ = make((), ids=[0])
     options = Options(n_epochs=14, batch_size=37, learning_rate=8.0, beta2=0.9, schedule="linear")
     assert_same_path(members, X, y, options)
-    noise = variational.train(members, X, y, options, SEED).noise_variance
+    noise = variational.train(members, TrainingData(X, y), options, SEED).noise_variance
     assert np.log(noise).max() == pytest.approx(LOG_VARIANCE_LIMIT, rel=1e-6)
 
 
 def test_divergence_names_the_members():
     members, X, y, _ = make((5, 5), ids=[4, 11])
     with pytest.raises(TrainingDiverged, match=r"2 of 2 networks \(member 4, 11\).*learning_rate_init") as caught:
-        variational.train(members, X, y, Options(n_epochs=50, learning_rate=1e30), SEED)
+        variational.train(members, TrainingData(X, y), Options(n_epochs=50, learning_rate=1e30), SEED)
     assert caught.value.members == [4, 11]
 
 
-def test_what_has_no_meaning_is_refused():
+def test_arguments_without_a_meaning_are_refused():
     members, X, y, _ = make((5,), ids=[0])
+    data = TrainingData(X, y)
     for changes in ({"weight_decay": 0.1}, {"loss": "gaussian_nll"}, {"validation_fraction": 0.1}, {"n_starts": 2}):
         with pytest.raises(ValueError, match=f"does not use the option '{next(iter(changes))}'"):
-            variational.train(members, X, y, Options(**changes), SEED)
-    with pytest.raises(ValueError, match="sample without rows"):
-        variational.train(members, X, y, Options(), SEED, counts=np.zeros((1, len(X))), count_rows=[0])
+            variational.train(members, data, Options(**changes), SEED)
+    with pytest.raises(ValueError, match="adversarial must be None"):
+        variational.train(members, TrainingData(X, y, adversarial=[0.1, 0.1, 0.1]), Options(), SEED)
+    with pytest.raises(ValueError, match="y has the wrong number of columns"):
+        variational.train(members, TrainingData(X, y[:, 0]), Options(), SEED)
     with pytest.raises(ValueError, match="must be positive"):
-        variational.train(members, X, y, Options(batch_size=0), SEED)
+        variational.train(members, data, Options(batch_size=0), SEED)
     heads = draw_members(Architecture(3, (5,), 2, 4), 1.0, seed=5, ids=[0])
     with pytest.raises(ValueError, match="n_heads must be n_outputs"):
-        variational.train(heads, X, y, Options(), SEED)
+        variational.train(heads, data, Options(), SEED)
 
 
 def test_progress_rises_and_an_exception_in_it_stops_training():
@@ -309,20 +311,20 @@ def test_progress_rises_and_an_exception_in_it_stops_training():
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        variational.train(members, X, y, Options(n_epochs=10_000_000), 1, n_threads=2, progress=note)
+        variational.train(members, TrainingData(X, y), Options(n_epochs=10_000_000), 1, n_threads=2, progress=note)
     assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(seen))
     assert seen[-1] > 0
 
 
 INTERRUPTED = """
     import numpy as np
-    from extranets.engine import Options, variational
+    from extranets.engine import Options, TrainingData, variational
     from extranets.networks import Architecture, draw_members
     X = np.random.default_rng(0).normal(size=(5000, 20))
     members = draw_members(Architecture(20, (50,), 1, 1), 1.0, seed=1, ids=[0, 1])
     print("started", flush=True)
     try:
-        variational.train(members, X, X[:, 0], Options(n_epochs=100_000_000), 1, n_threads=2)
+        variational.train(members, TrainingData(X, X[:, 0]), Options(n_epochs=100_000_000), 1, n_threads=2)
     except KeyboardInterrupt:
         print("stopped", flush=True)
 """
@@ -348,10 +350,10 @@ def test_ctrl_c_stops_training():
 @pytest.fixture(scope="module")
 def posterior():
     members, X, y, _ = make((6, 4), ids=[2, 5, 8], keep=0.8)
-    return variational.train(members, X, y, Options(n_epochs=5, batch_size=8), SEED)
+    return variational.train(members, TrainingData(X, y), Options(n_epochs=5, batch_size=8), SEED)
 
 
-def test_samples_have_the_posterior_s_moments(posterior):
+def test_samples_have_the_moments_of_the_posterior(posterior):
     """4,000 draws of some 50 numbers: means within 4.5 standard errors, deviations too (relative error 1/sqrt(2n))."""
     n = 4000
     for i in range(len(posterior)):

@@ -1,9 +1,9 @@
 """Training and forward passes: the only doors to the networks' arithmetic.
 
 ``native`` is the compiled engine, ``cuda`` that of NVIDIA GPUs; ``doors`` chooses between them. ``reference`` is the readable
-specification that both are tested against.
-``variational`` and ``pbp`` train Gaussian posteriors instead of points; ``reference_variational`` and ``reference_pbp`` specify
-them.
+specification that both are tested against. ``variational`` and ``pbp`` train Gaussian posteriors instead of points;
+``reference_variational`` and ``reference_pbp`` specify them. What a call is given stands in ``data``, ``passes`` and
+``options``.
 """
 
 from extranets.engine import pbp, variational

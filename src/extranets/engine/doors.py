@@ -20,7 +20,7 @@ DEVICES: tuple[Device, ...] = ("cpu", "cuda")
 
 
 class Machine(TypedDict):
-    """What does the work: how :func:`train`, :func:`forward` and :func:`moments` are told."""
+    """Which device does the work: keyword arguments of :func:`train`, :func:`forward` and :func:`moments`."""
 
     device: Device
     n_threads: int  # on the CPU
@@ -62,7 +62,7 @@ def train(
     Raises
     ------
     TrainingDiverged
-        If a member's loss was not finite in any of its allowed starts.
+        If every allowed start of some member ended with a loss that is not finite.
     ValueError
         If data, members and options do not fit each other.
     """

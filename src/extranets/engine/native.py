@@ -29,7 +29,7 @@ _PIECEWISE_LINEAR, _PERIODIC = 0, 1  # EncodingKind
 
 
 class TrainingDiverged(ArithmeticError):
-    """Members whose loss turned non-finite in every allowed start. ``members`` holds their ids."""
+    """Every allowed start of some members ended with a loss that is not finite. ``members`` holds their ids."""
 
     def __init__(self, message: str, members: Sequence[int] = ()) -> None:
         super().__init__(message)  # pickled with the message alone; `members` travels with the attributes
@@ -50,7 +50,7 @@ def native_options(options: Options, seed: int) -> Any:
 
 
 def _encoding(architecture: Architecture) -> Any:
-    """As the extension takes it: None where nothing is encoded."""
+    """An encoding as the extension takes it; None if no column is encoded."""
     encoding = architecture.encoding
     if encoding is None or len(encoding.columns) == 0:
         return None
@@ -195,7 +195,7 @@ def jacobian(ensemble: Ensemble, member: int, X: npt.ArrayLike, *, head: int = 0
 
 
 def gradient(ensemble: Ensemble, member: int, data: TrainingData, options: Options) -> tuple[float, Float32]:
-    """Mean loss and its gradient, as one training step on every row once, without dropout, would see them."""
+    """Mean loss over all rows, each once, and its gradient; without dropout and adversarial rows."""
     one = ensemble[member : member + 1]
     out = np.empty(len(one.parameters), dtype=np.float32)
     loss = _native.gradient(

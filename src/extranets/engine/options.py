@@ -1,4 +1,4 @@
-"""How networks are trained, and what training gives back. Shared by the reference and the native engine."""
+"""How networks are trained, and what training gives back. Shared by all engines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array, Float32
 from extranets.model_file import storable
 from extranets.networks import Ensemble
 
@@ -89,17 +90,17 @@ class Trained:
     """
 
     ensemble: Ensemble
-    loss_curve: npt.NDArray[np.float32]
-    train_loss: npt.NDArray[np.float64]
-    train_r2: npt.NDArray[np.float64]
-    validation_loss: npt.NDArray[np.float64]
+    loss_curve: Float32
+    train_loss: Array
+    train_r2: Array
+    validation_loss: Array
     n_epochs: npt.NDArray[np.int32]
     n_attempts: npt.NDArray[np.int32]
     collapsed: npt.NDArray[np.bool_]
 
 
 def joined(parts: Sequence[Trained]) -> Trained:
-    """Members that were trained in several calls. They do not depend on which others are trained in the same call."""
+    """The results of several calls as one. No member depends on which others are trained in the same call."""
     ensemble = sum((part.ensemble for part in parts[1:]), parts[0].ensemble)
     names = [each.name for each in fields(Trained) if each.name != "ensemble"]
     return Trained(ensemble, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

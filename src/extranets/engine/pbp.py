@@ -1,7 +1,7 @@
 """Probabilistic back-propagation: a Gaussian posterior for every weight of a network with one output.
 
 ``reference_pbp`` says what is computed. Members are independent: each has its own streams, its own column of the targets
-and its own sample of the rows. The extension checks shapes.
+and its own sample of the rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Posterior:
         shape = (n, architecture.n_parameters(architecture.hidden))
         require(n >= 1 and self.mean.shape == shape, "mean does not fit the architecture")
         require(self.variance.shape == shape, "variance does not fit the architecture")
-        require(self.noise.shape == self.prior.shape == (n, 2), "noise or prior have no two numbers for each network")
+        require(
+            self.noise.shape == self.prior.shape == (n, 2), "noise and prior must have two numbers for each network"
+        )
         require(np.isfinite(self.mean).all(), "mean is not finite")
         for name in ("variance", "noise", "prior"):
             values = getattr(self, name)
@@ -60,7 +62,7 @@ class Posterior:
 
 
 def start(architecture: Architecture, ids: npt.ArrayLike, seed: int) -> Posterior:
-    """What training begins with: random means, and the gamma distributions' start for standardised targets."""
+    """The posteriors before training: random means, and gamma distributions that suit standardised targets."""
     means = [first_means(architecture, seed, int(member)) for member in np.asarray(ids)]
     n = (len(means), architecture.n_parameters(architecture.hidden))
     gammas = np.tile(START, (len(means), 1))

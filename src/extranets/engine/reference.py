@@ -87,7 +87,8 @@ def dropout_factors(
     """One factor array for the inputs and one for each hidden layer, cut in this order from a stream of uniforms.
 
     A part whose keep is 1 takes nothing from the stream. ``draw(n)`` gives the stream's first ``n`` uniforms. A column of the
-    table is dropped together with its encoding; ``columns`` says which column an input comes from, None: its own.
+    table is dropped together with its encoding; ``columns`` says which column each input comes from (None: input i is
+    column i).
     """
     columns = np.arange(layers[0][0].shape[0]) if columns is None else columns
     widths = [int(columns.max()) + 1] + [weights.shape[0] for weights, _ in layers[1:]]
@@ -208,7 +209,7 @@ def clipped(gradients: Layers, max_norm: float) -> Layers:
 
 
 def scheduled_rate(rate: float, schedule: Schedule, step: Any, n_steps: int) -> Any:
-    """Of a step, or of an array of steps."""
+    """Learning rate of a step, counted from 0, or of an array of steps."""
     done = step / n_steps
     if schedule == "linear":
         return rate * (1 - done)
@@ -272,7 +273,7 @@ class Problem:
 def make_problem(
     data: TrainingData, options: Options, seed: int, member: int, *, sample: int = -1, encoding: Encoding | None = None
 ) -> Problem:
-    """What one member sees of the data: the rows of a sample, a row of ``counts``; -1: every row once."""
+    """What one member trains on: the rows of ``sample``, which is a row of ``counts``, or -1 for every row once."""
     times = data.row_counts(sample)
     rows = np.flatnonzero(times).astype(np.uint32)
     n_validation = 0
@@ -288,7 +289,7 @@ def make_problem(
 
 
 def training_factors(problem: Problem, layers: Layers, n_rows: int, attempt: int, step: int) -> list[Array] | None:
-    """Dropout of one mini-batch; None without any."""
+    """Dropout factors of one mini-batch; None if nothing is dropped."""
     o = problem.options
     if o.dropout_keep == o.input_keep == 1:
         return None
@@ -338,14 +339,14 @@ def mean_loss(problem: Problem, layers: Layers, rows: npt.NDArray[np.uint32]) ->
 
 @dataclass(frozen=True)
 class BestConstant:
-    """What the best constant prediction leaves of the targets. Shape: variance ``(n_outputs,)``."""
+    """Variance of the targets around the best constant prediction. Shape: variance ``(n_outputs,)``."""
 
     variance: Array
     mean_weight: float
 
 
 def best_constant(y: Array, weight: Array) -> BestConstant:
-    if weight.sum() == 0:  # rows that count nothing: as a constant target
+    if weight.sum() == 0:  # all weights are zero: like a constant target
         return BestConstant(np.zeros(y.shape[1]), 1.0)
     variance = np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     return BestConstant(variance, float(weight.mean()))
@@ -363,7 +364,7 @@ def r2_over_constant(kind: Loss, loss: float, constant: BestConstant) -> float:
     loss = loss / constant.mean_weight
     if kind == "squared_error":
         return float(1 - loss / variance.mean())
-    # A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
+    # A constant output is zero once standardised, and is predicted so with variance one from the start: its loss is zero.
     constant_nll = np.mean(np.where(variance > 1e-9, 0.5 * (np.log(np.maximum(variance, 1e-9)) + 1), 0.0))
     with np.errstate(over="ignore"):  # far worse than a constant: minus infinity
         return float(1 - np.exp(2 * (loss - constant_nll)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.encodings import Encoding, PiecewiseLinear
 
 
@@ -29,11 +29,11 @@ def _edges(encoding: PiecewiseLinear) -> list[Array]:
 
 
 def _positions(x: Array, edges: Array) -> Array:
-    """Within every bin. Shape: x ``(n,)``, edges ``(n_bins + 1,)`` -> ``(n, n_bins)``."""
+    """Position of x within every bin. Shape: x ``(n,)``, edges ``(n_bins + 1,)`` -> ``(n, n_bins)``."""
     return np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0, 1)
 
 
-def _angles(x: Array, frequencies: npt.NDArray[np.float32]) -> Array:
+def _angles(x: Array, frequencies: Float32) -> Array:
     return 2 * np.pi * x[:, None] * frequencies.astype(np.float64)
 
 
@@ -57,7 +57,7 @@ def _bin_slopes(x: Array, edges: Array) -> Array:
 
 
 def column_gradient(encoding: Encoding | None, X: Array, gradient: Array) -> Array:
-    """With respect to the table's columns, from that with respect to the first layer's inputs.
+    """Gradient with respect to the table's columns, from that with respect to the first layer's inputs.
 
     Shape: X ``(n, n_inputs)``, gradient ``(n, n_first)`` -> ``(n, n_inputs)``.
     """

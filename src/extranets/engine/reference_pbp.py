@@ -270,9 +270,9 @@ def refine_prior(posterior: Posterior, factors: Factors) -> None:
     distribution, so that precisions add up.
 
     A weight that the rows say little about has a cavity that is wide and far from zero, and its old factor alone keeps it in
-    place. A wider prior would set it free, the prior would grow wider still to explain it, and that would set free the
-    next: predictions of samples with uneven noise were off by many times the target's range. Such a weight keeps its
-    factor.
+    place. With a wider prior the weight would move far out, the prior would grow wider still to explain it, and the next
+    weight would follow: predictions of samples with uneven noise were wrong by many times the target's range. So such a
+    weight keeps its factor.
     """
     for i in range(len(posterior.mean)):
         precision = float(1 / posterior.variance[i] - factors.precision[i])
@@ -307,8 +307,8 @@ def train(
 ) -> None:
     """Update ``posterior`` in place: ``n_passes`` times all rows in random order, then the prior.
 
-    ``target`` is the column of y that is learned. A row stands in the sample, a row of ``counts``, as often as its count
-    says (-1: every row once). Row i has noise variance ``sigma^2 / weight[i]``, so a row with weight 0 says nothing and is
+    ``target`` is the column of y that is learned. ``sample`` is the row of ``counts`` that says how often each row of the
+    data is seen in a pass; -1 means once. Row i has noise variance ``sigma^2 / weight[i]``, so a row with weight 0 says nothing and is
     left out.
     """
     X, y = data.X.astype(np.float64), data.y[:, target].astype(np.float64)

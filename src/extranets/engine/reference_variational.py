@@ -41,7 +41,7 @@ WARM_UP = 0.5  # share of the steps until the complexity cost counts in full
 
 @dataclass
 class Variational:
-    """A posterior while it is trained. Shapes: mean, log_std ``(n_parameters,)`` in canonical layout, log_noise ``(n_outputs,)``."""
+    """A posterior during training. Shapes: mean, log_std ``(n_parameters,)`` in canonical layout, log_noise ``(n_outputs,)``."""
 
     architecture: Architecture
     widths: npt.ArrayLike
@@ -121,7 +121,7 @@ def train(problem: Problem, architecture: Architecture, widths: npt.ArrayLike) -
     """The posterior and the loss curve: mean of the batches' likelihood terms, plus the complexity cost after the epoch.
 
     The prior variance is set once per epoch, so that within an epoch all batches have the same objective, and after the
-    last one it is the best for the posterior that is handed over.
+    last one it is the best for the posterior that is returned.
     """
     o, rows = problem.options, problem.train_rows
     batch = min(o.batch_size, len(rows))

@@ -1,4 +1,4 @@
-"""Gaussian posteriors of networks: trained by the compiled engine, drawn from in NumPy."""
+"""Gaussian posteriors of networks: trained by the compiled engine, sampled in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels cannot check: a call that does not fit would make them read behind their arrays. Messages are the CPU's."""
+"""What kernels cannot check: they would read beyond their arrays. The messages are those of the engine on the CPU."""
 
 from __future__ import annotations
 

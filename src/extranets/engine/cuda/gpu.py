@@ -20,7 +20,6 @@ SOURCES = {"rows": (*_COMMON, "rows"), "training": (*_COMMON, "adam", "adversari
 # Square roots and divisions to the last bit would cost a tenth of a training. Denormal numbers are flushed as on the CPU.
 COMPILER_OPTIONS = ("-std=c++17", "--prec-sqrt=false", "--prec-div=false", "--ftz=true")
 
-
 OLDEST = 70  # compute capability that the kernels need
 
 
@@ -135,16 +134,16 @@ def _cupy() -> Any:
             "device='cuda' needs CuPy: pip install 'extranets[cuda]' (for CUDA 12), or cupy-cuda13x for CUDA 13."
         ) from None
     except ImportError as error:
-        raise NoGpu(f"device='cuda' needs CuPy, which is there but does not load: {error}") from error
+        raise NoGpu(f"device='cuda' needs CuPy, which is installed but does not load: {error}") from error
     return cupy
 
 
 def the_gpu() -> Gpu:
-    """That of CuPy's current device. A process that was forked has to make its own."""
+    """The GPU that is CuPy's current device. A forked process has to make its own object."""
     runtime = _cupy().cuda.runtime
     try:
         device = runtime.getDevice()
-    except runtime.CUDARuntimeError:  # no driver or no GPU: Gpu() says which
+    except runtime.CUDARuntimeError:  # no driver or no GPU: Gpu() raises the error that says which
         device = 0
     return _gpu_of(device, os.getpid())
 

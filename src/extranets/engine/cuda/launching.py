@@ -1,32 +1,33 @@
-"""How training is launched: in how many threads, with what in shared memory, by kernels compiled for what."""
+"""How training is launched: how many threads, what lies in shared memory, and what the kernels are compiled for."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.engine import reference
 from extranets.engine.cuda.gpu import FEW_THREADS, MOST_THREADS, OWN_SHARED_BYTES
 from extranets.engine.cuda.layout import Layout
 from extranets.engine.options import LOSSES, Options
 
-FEW_TILES = 64  # of gradients
+FEW_TILES = 64  # of gradients: a network with at most so many is small
 LAUNCH_SECONDS = 0.1  # of one launch at most, roughly: Ctrl-C and progress wait for its end
 _SLOWEST = 2e10  # flop/s of one block of threads in the worst case
-_STEP_SECONDS = 1e-5  # that a step takes however small the network is
+_STEP_SECONDS = 1e-5  # of a step, however small the network is
 
 
 def in_shared_memory(layout: Layout, shared_bytes: int) -> tuple[int, int]:
-    """How many of workspace, parameters and moments find room in a block's shared memory, in this order; and their floats."""
+    """How many of workspace, parameters and moments, in this order, fit into a block's shared memory; and their size in floats."""
     sizes = np.cumsum([0, layout.workspace_size, layout.block_size + layout.values_size, 2 * layout.block_size])
     n = int(np.searchsorted(sizes, max(shared_bytes - OWN_SHARED_BYTES, 0) // 4, side="right")) - 1
     return n, int(sizes[n])
 
 
 def n_threads_for(layout: Layout) -> int:
-    """Fewer for small networks, whose steps are a sequence of waits.
+    """Threads of a block: fewer for small networks, in which threads mostly wait for each other.
 
-    From the network without a mask, as is the layout, so that a member's result depends on no other member.
+    Counted for the network without a mask, as is the layout, so that a member's result depends on no other member.
     """
     hidden = layout.architecture.hidden
     tiles = [-(-n_out // 4) * -(-(n_in + 1) // 8) for n_in, n_out in zip(layout.dense_inputs(), hidden, strict=False)]
@@ -34,7 +35,7 @@ def n_threads_for(layout: Layout) -> int:
 
 
 def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tuple[str, int], ...]:
-    """What kernels are compiled for: see kernels/problem.cuh."""
+    """The constants that kernels are compiled with: see kernels/problem.cuh."""
     a = layout.architecture
     return (
         ("SPEC_LAYERS", layout.n_layers),
@@ -50,7 +51,7 @@ def fixed_for(layout: Layout, options: Options, adversarial: bool) -> tuple[tupl
     )
 
 
-def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> npt.NDArray[np.float32]:
+def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> Float32:
     """What Adam multiplies by in each of these steps: see ``native/adam.hpp``. Shape: ``(n,)`` -> ``(n, 3)``."""
     o = options
     rate = reference.scheduled_rate(o.learning_rate, o.schedule, steps, n_steps)
@@ -59,6 +60,6 @@ def step_rates(options: Options, steps: npt.NDArray[np.int64], n_steps: int) -> 
 
 
 def steps_at_once(layout: Layout, n_members: int, n_processors: int) -> int:
-    """Steps of one launch."""
+    """How many steps one launch does."""
     seconds = max(6.0 * layout.block_size * layout.n_rows / _SLOWEST, _STEP_SECONDS)
     return max(1, int(LAUNCH_SECONDS / (seconds * -(-n_members // n_processors))))

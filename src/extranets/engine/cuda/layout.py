@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Float32
 from extranets.encodings import PiecewiseLinear
 from extranets.engine.options import LOSSES, Options
 from extranets.networks import MOST_LAYERS, Architecture, Ensemble, Members
@@ -84,7 +85,7 @@ class Layout:
         return len(self.architecture.hidden) + 1
 
     def _check_sizes(self, n_entries: int) -> None:
-        """Kernels count a member's numbers in 32 bits. The bounds are a little above what there will be."""
+        """Kernels count a member's numbers in 32 bits. These bounds are a little above the true sizes."""
         a = self.architecture
         sizes = [a.n_first + 8, *(size + 8 for size in a.hidden), a.n_heads + 8]
         n_parameters = sum(n_in * n_out for n_in, n_out in itertools.pairwise(sizes)) + 2 * n_entries * sizes[1]
@@ -96,7 +97,7 @@ class Layout:
             )
 
     def dense_inputs(self) -> list[int]:
-        """What every layer finds in its activation."""
+        """How many inputs each layer reads from its activation."""
         a = self.architecture
         return [a.n_inputs if self.by_edges else a.n_first, *a.hidden]
 
@@ -124,12 +125,14 @@ class Layout:
         for layer, n_in in enumerate(self.dense_inputs()):
             place = self.places[layer]
             place["activation_stride"] = _stride(max(n_in + 1, self.x_stride if layer == 0 else 0))
-            place["activation"] = take(n_rows * int(place["activation_stride"]) + 4)  # tiles of inputs may look beyond
+            place["activation"] = take(
+                n_rows * int(place["activation_stride"]) + 4
+            )  # tiles of inputs may read beyond the end
             if trains and layer > 0:
                 place["delta"] = take(n_rows * int(self.places[layer - 1]["stride"]))
         n_encoded = n_rows * len(a.encoding.columns) if a.encoding is not None and self.by_edges else 0
         sizes = {"heads": n_rows * a.n_heads, "edge": n_encoded, "below": n_encoded, "above": n_encoded}
-        if trains:  # the next mini-batch arrives while this one is at work
+        if trains:  # the next mini-batch is loaded while this one is in use
             sizes |= {
                 "next_input": n_rows * int(self.places["activation_stride"][0]) + 4,
                 "delta_heads": n_rows * a.n_heads,
@@ -154,7 +157,7 @@ class Layout:
                 found += [begin + (i + (i >= depth)) * stride + j, begin + depth * stride + j]
         return np.concatenate([np.ravel(part) for part in found])
 
-    def pack(self, ensemble: Ensemble) -> npt.NDArray[np.float32]:
+    def pack(self, ensemble: Ensemble) -> Float32:
         """Shape: ``(n_members, block_size)``."""
         blocks = np.zeros((len(ensemble), self.block_size), dtype=np.float32)
         begins = ensemble.members.offsets
@@ -162,13 +165,13 @@ class Layout:
             blocks[m, self.offsets(widths)] = ensemble.parameters[begins[m] : begins[m + 1]]
         return blocks
 
-    def unpack(self, members: Members, blocks: npt.NDArray[np.float32]) -> Ensemble:
+    def unpack(self, members: Members, blocks: Float32) -> Ensemble:
         parts = [block[self.offsets(widths)] for block, widths in zip(blocks, members.widths, strict=True)]
         return Ensemble(members, np.concatenate(parts))
 
 
-def padded_rows(X: npt.NDArray[np.float32], layout: Layout) -> npt.NDArray[np.float32]:
-    """The columns, a one, zeros. Shape: ``(n, x_stride)``."""
+def padded_rows(X: Float32, layout: Layout) -> Float32:
+    """The columns of the table, then a one, then zeros. Shape: ``(n, x_stride)``."""
     out = np.zeros((len(X), layout.x_stride), dtype=np.float32)
     out[:, : X.shape[1]] = X
     out[:, X.shape[1]] = 1
@@ -176,7 +179,7 @@ def padded_rows(X: npt.NDArray[np.float32], layout: Layout) -> npt.NDArray[np.fl
 
 
 def problem(layout: Layout, options: Options, seed: int) -> npt.NDArray[Any]:
-    """All that is no array; the addresses of arrays are still to be filled in."""
+    """Everything but the addresses of the arrays, which are filled in later."""
     a = layout.architecture
     out = np.zeros((), dtype=PROBLEM)
     for name in OPTIONS.names or ():
@@ -195,7 +198,7 @@ def problem(layout: Layout, options: Options, seed: int) -> npt.NDArray[Any]:
 
 
 def encoding_arrays(architecture: Architecture) -> dict[str, npt.NDArray[Any]]:
-    """What `ENCODING` points to."""
+    """The arrays that `ENCODING` points to."""
     encoding = architecture.encoding
     if encoding is None:
         return {}

@@ -15,7 +15,7 @@ _BLOCKS_PER_PROCESSOR = 8  # of passes over rows
 
 
 class Memory:
-    """What kernels know by address only is kept here as long as they may need it."""
+    """Holds the arrays that kernels know only by their address, for as long as they may need them."""
 
     def __init__(self, gpu: Gpu, layout: Layout, options: Options, seed: int) -> None:
         self.gpu, self.problem = gpu, problem(layout, options, seed)
@@ -25,7 +25,7 @@ class Memory:
             self.problem["encoding"][name] = gpu.address(self.arrays[f"encoding {name}"])
 
     def put(self, name: str, array: Any) -> None:
-        """None, and an array without entries, has no address."""
+        """Hand an array to the kernels. None, and an array without entries, has no address."""
         if array is not None and array.size:
             self.arrays[name] = array
             self.problem[name] = self.gpu.address(array)
@@ -38,7 +38,7 @@ class Memory:
 
 
 class Workspaces:
-    """Room for passes over blocks of rows: in shared memory, or else one for each block of threads at work."""
+    """Room for passes over blocks of rows: in shared memory, or else an array for each block of threads."""
 
     def __init__(self, gpu: Gpu, layout: Layout) -> None:
         self.gpu, self.layout = gpu, layout
@@ -46,7 +46,7 @@ class Workspaces:
         self.shared_floats = layout.workspace_size if self.in_shared else 0
 
     def n_blocks(self, n_items: int) -> int:
-        """Blocks of threads for so many blocks of rows; they go on with the next when they are done with one."""
+        """How many blocks of threads work on so many blocks of rows; each takes the next when it is done with one."""
         return min(n_items, _BLOCKS_PER_PROCESSOR * self.gpu.n_processors)
 
     def problem(self, of: npt.NDArray[Any], n_blocks: int) -> tuple[npt.NDArray[Any], Any]:

@@ -16,7 +16,7 @@ from extranets.engine.passes import Passes
 from extranets.networks import Ensemble
 
 _ROWS_PER_BLOCK = 64
-_HEADS_AT_ONCE = 1 << 25  # numbers of all passes that are held on the GPU
+_HEADS_AT_ONCE = 1 << 25  # most numbers, of all passes together, that are held on the GPU
 
 
 class EnsembleOnGpu:
@@ -25,7 +25,7 @@ class EnsembleOnGpu:
     def __init__(self, gpu: Gpu, ensemble: Ensemble, passes: Passes | None) -> None:
         if len(ensemble) == 0:
             raise ValueError("an ensemble needs a member")
-        passes = passes or Passes(len(ensemble))  # nothing is dropped, and every member has its turn
+        passes = passes or Passes(len(ensemble))  # every member once, and nothing is dropped
         self.gpu, self.n_members, self.n_passes = gpu, len(ensemble), passes.n_passes
         self.architecture = ensemble.members.architecture
         self.layout = Layout(self.architecture, _ROWS_PER_BLOCK, trains=False)
@@ -63,7 +63,7 @@ class EnsembleOnGpu:
             (own, np.int64(len(X)), *map(np.int32, sizes), out),
             shared_floats=self.workspaces.shared_floats,
         )
-        del room, table  # the pool hands them only to what comes after the kernel
+        del room, table  # the pool gives this memory only to what runs after the kernel
         return out
 
     def moments(self, heads: Any) -> tuple[Any, Any, Any]:

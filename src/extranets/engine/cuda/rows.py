@@ -18,7 +18,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of every member, one member's after the other's or shared between them. Shapes: begin, end ``(m,)``."""
+    """Rows of every member, which members may share: member m has ``rows[begin[m]:end[m]]``. Shapes: begin, end ``(m,)``."""
 
     rows: Indices
     begin: Longs
@@ -56,7 +56,7 @@ class OnGpu:
 class Samples:
     """The different samples that members train on: all rows, bootstrap samples, all rows but a fold.
 
-    ``counts[s]`` says how often each row stands in sample ``s``, None: once. ``which (m,)`` is each member's sample.
+    ``counts[s]`` says how often sample ``s`` holds each row; None: once. ``which (m,)`` is each member's sample.
     """
 
     n_rows: int
@@ -75,7 +75,7 @@ class Samples:
         return [everything if c is None else np.flatnonzero(c).astype(np.uint32) for c in self.counts]
 
     def repeated(self, rows: Indices, sample: int) -> Indices:
-        """Every row as often as it stands in a sample."""
+        """Every row as often as the sample holds it."""
         counts = self.counts[sample]
         return rows if counts is None else np.repeat(rows, counts[rows])
 

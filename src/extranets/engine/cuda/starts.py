@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.engine.options import Trained
 from extranets.networks import Ensemble
 
 TRAINED, COLLAPSED, NOT_FINITE = 0, 1, 2  # Outcome in native/contract.hpp
 
-Slots = npt.NDArray[np.int32]  # which members, by their place in the call
+Slots = npt.NDArray[np.int32]  # members by their position in the call
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Starts:
     train_r2: Array
     validation_loss: Array
     n_epochs: npt.NDArray[np.int32]
-    loss_curve: npt.NDArray[np.float32]
+    loss_curve: Float32
 
     @classmethod
     def none(cls, n_members: int, n_epochs: int) -> Starts:
@@ -44,7 +44,7 @@ class Starts:
             getattr(self, name)[members] = getattr(other, name)[members]
 
     def better(self, other: Starts, members: Slots) -> Slots:
-        """Those of the members whose other start should be kept instead.
+        """Those of ``members`` whose start in ``other`` is the better one.
 
         Outcomes are ordered from good to bad; a trained network beats a collapsed one whatever its loss.
         """

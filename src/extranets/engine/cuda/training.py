@@ -45,11 +45,11 @@ class Training:
         self.memory = self._memory(data, seed)
         self.problem, self.parameters = self.memory.problem, self.memory["parameters"]
         self._constants: dict[tuple[int, int], reference.BestConstant] = {}
-        self._lists: list[Any] = []  # of slots, which kernels on the side may still read
+        self._lists: list[Any] = []  # of slots: kernels of the other stream may still read them
         self.train_rows, self.validation_rows = self._deal(samples)
         self.on_gpu = OnGpu(gpu, self.train_rows)
         self.validation_on_gpu = OnGpu(gpu, self.validation_rows)
-        # Members whose epochs have equally many steps are of a kind.
+        # Members whose epochs have equally many steps are of one kind: they share Adam's rates.
         n_steps = -(-self.train_rows.n // self.capacities)
         self.steps_per_epoch, kinds = np.unique(n_steps, return_inverse=True)
         self.kinds_on_gpu = gpu.array(kinds.astype(np.int32))
@@ -111,7 +111,7 @@ class Training:
         self._shuffle(on_gpu, self.on_gpu, self.orders[0], _SHUFFLE, index, 0)
         marks: list[Any] = []
         for epoch in range(n_epochs):
-            gpu.hold(gpu.mark(), ahead=True)  # until the last epoch's rows, which the next ones replace, have been used
+            gpu.hold(gpu.mark(), ahead=True)  # the next epoch's rows replace the last one's: wait until those were used
             if epoch + 1 < n_epochs:
                 self._shuffle(on_gpu, self.on_gpu, self.orders[(epoch + 1) % 2], _SHUFFLE, index, epoch + 1, ahead=True)
             shuffled = gpu.mark(ahead=True)
@@ -133,7 +133,7 @@ class Training:
         return found
 
     def _steps(self, slots: Any, epoch: int, attempt: int) -> Iterator[float]:
-        """Launch an epoch's steps, a bounded number at a time; tells their share that is launched."""
+        """Launch an epoch's steps, a bounded number at a time; yields the share that is launched."""
         at_once = steps_at_once(self.layout, len(slots), self.gpu.n_processors)
         order, per_epoch = self.orders[epoch % 2], int(self.steps_per_epoch.max())
         for begin in range(0, per_epoch, at_once):
@@ -201,7 +201,7 @@ class Training:
         found.outcome[slots] = np.where(finite, np.where(collapsed, COLLAPSED, TRAINED), NOT_FINITE)[slots]
 
     def evaluate(self, slots: Slots, rows: OnGpu) -> Array:
-        """Mean loss over each member's rows, no dropout."""
+        """Mean loss over each member's rows, without dropout."""
         if len(slots) == 0:
             return np.zeros(0)
         per_block = self.workspaces.layout.n_rows
@@ -216,7 +216,7 @@ class Training:
             (own, self.gpu.array(slots), rows.rows, rows.begin, rows.end, *sizes, partial),
             shared_floats=self.workspaces.shared_floats,
         )
-        del room  # the pool hands it only to what comes after the kernel
+        del room  # the pool gives this memory only to what runs after the kernel
         return self.gpu.host(partial).sum(axis=1) / rows.n[slots]
 
     def _r2(self, slot: int, loss: float) -> float:
@@ -230,7 +230,7 @@ class Training:
 
 
 def bytes_per_member(members: Members, data: TrainingData, options: Options) -> int:
-    """What training one member takes of the GPU's memory, besides the data, roughly."""
+    """Roughly the GPU memory that training one member takes, besides the data."""
     layout = Layout(members.architecture, 2 * min(options.batch_size, len(data.X)), trains=True)
     n_rows = len(data.X) if data.counts is None else int(data.counts.sum(axis=1).max())
     return 4 * (6 * layout.block_size + layout.values_size + layout.workspace_size + 4 * n_rows) + 8 * options.n_epochs
@@ -257,5 +257,5 @@ def train(
             best.take(found, better)
             kept[better] = training.parameters[better]
     finally:
-        gpu.finish()  # nothing may be at work on memory that is given back
+        gpu.finish()  # no kernel may still use memory that is given back
     return Result(training.layout.unpack(members, gpu.host(kept)), best, n_attempts)
