@@ -87,32 +87,33 @@ class TrainingData:
             object.__setattr__(self, name, value)
 
     def row_counts(self, sample: int) -> npt.NDArray[np.integer]:
-        """How often each row stands in a sample, a row of ``counts``; -1: once each. Shape: ``(n,)``."""
+        """How often each row stands in ``sample``, which is a row of ``counts``, or -1 for every row once. Shape: ``(n,)``."""
         return np.ones(len(self.X), dtype=int) if self.counts is None or sample < 0 else self.counts[sample]
 
     def of_members(self, some: slice) -> TrainingData:
-        """The data of some of the members that would be trained in one call."""
+        """The data for some of the members of a call: the same rows, and these members' entries of ``count_rows``."""
         part = copy.copy(self)
         if self.count_rows is not None:
             object.__setattr__(part, "count_rows", self.count_rows[some])
         return part
 
     def check_members(self, members: Members) -> None:
-        """Whether these members can be trained on these rows."""
+        """Raise ValueError unless these members can be trained on these rows."""
         a = members.architecture
         for name, array, n in (("X", self.X, a.n_inputs), ("y", self.y, a.n_outputs)):
             fits = array.shape[1] == n
-            _require(fits, f"{name} has the wrong number of columns: the networks have {n}, got {array.shape[1]}")
+            require(fits, f"{name} has the wrong number of columns: the networks have {n}, got {array.shape[1]}")
         fits = self.count_rows is None or len(self.count_rows) == len(members)
-        _require(fits, f"count_rows must have one entry for each of {len(members)} members")
+        require(fits, f"count_rows must have one entry for each of {len(members)} members")
 
 
 def float32(values: npt.ArrayLike) -> Float32:
-    """As networks read and write numbers, contiguous."""
+    """A contiguous array of the type in which networks read and write."""
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """Raise ValueError unless the condition holds."""
     if not condition:
         raise ValueError(message)
 
@@ -126,34 +127,34 @@ def _numbers(name: str, values: npt.ArrayLike) -> Float32:
 
 
 def _is_finite(values: Float32) -> bool:
-    """NaN is the smallest and the largest of all; the whole array is not written out again as true and false."""
+    """By the smallest and the largest value, of which NaN is both: a mask would take a quarter of the table's memory."""
     return bool(np.isfinite(values.min()) and np.isfinite(values.max()))
 
 
 def _table(X: npt.ArrayLike) -> Float32:
     table = _numbers("X", X)
-    _require(table.ndim == 2, f"X must have two axes, got shape {table.shape}")
-    _require(1 <= len(table) <= MOST_ROWS, f"X must have at least one row and at most {MOST_ROWS:,}")
-    _require(table.shape[1] >= 1, "X must have at least one column")
-    _require(_is_finite(table), "X must be finite in float32")
+    require(table.ndim == 2, f"X must have two axes, got shape {table.shape}")
+    require(1 <= len(table) <= MOST_ROWS, f"X must have at least one row and at most {MOST_ROWS:,}")
+    require(table.shape[1] >= 1, "X must have at least one column")
+    require(_is_finite(table), "X must be finite in float32")
     return table
 
 
 def _targets(y: npt.ArrayLike, n_rows: int) -> Float32:
     targets = _numbers("y", y)
     targets = targets[:, None] if targets.ndim == 1 else targets
-    _require(targets.ndim == 2, f"y must have one axis or two, got shape {targets.shape}")
-    _require(len(targets) == n_rows, f"X and y must have the same number of rows, got {n_rows} and {len(targets)}")
-    _require(targets.shape[1] >= 1, "y must have at least one column")
-    _require(_is_finite(targets), "y must be finite in float32")
+    require(targets.ndim == 2, f"y must have one axis or two, got shape {targets.shape}")
+    require(len(targets) == n_rows, f"X and y must have the same number of rows, got {n_rows} and {len(targets)}")
+    require(targets.shape[1] >= 1, "y must have at least one column")
+    require(_is_finite(targets), "y must be finite in float32")
     return targets
 
 
 def _not_negative(name: str, values: npt.ArrayLike, n: int, of: str) -> Float32:
-    """Weights of rows, or steps of columns."""
+    """One number for each row or column."""
     numbers = _numbers(name, values)
-    _require(numbers.shape == (n,), f"{name} must have one entry for each {of}, shape ({n},), got {numbers.shape}")
-    _require(bool(_is_finite(numbers) and numbers.min() >= 0), f"{name} must be finite and not negative")
+    require(numbers.shape == (n,), f"{name} must have one entry for each {of}, shape ({n},), got {numbers.shape}")
+    require(bool(_is_finite(numbers) and numbers.min() >= 0), f"{name} must be finite and not negative")
     return numbers
 
 
@@ -162,16 +163,16 @@ def _integers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.integer]:
         array = np.asarray(values)
     except ValueError as error:  # rows of unequal lengths
         raise ValueError(f"{name} must be an array of integers: {error}") from None
-    _require(array.dtype.kind in "biu" or array.size == 0, f"{name} must hold integers, got {array.dtype}")
+    require(array.dtype.kind in "biu" or array.size == 0, f"{name} must hold integers, got {array.dtype}")
     return array
 
 
 def _counts(counts: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.uint16]:
     array = _integers("counts", counts)
     fits = array.ndim == 2 and array.shape[1] == n_rows
-    _require(fits, f"counts must have one column for each row of X, shape (n_samples, {n_rows}), got {array.shape}")
+    require(fits, f"counts must have one column for each row of X, shape (n_samples, {n_rows}), got {array.shape}")
     within = array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST_COUNT)
-    _require(bool(within), f"counts must lie between 0 and {LARGEST_COUNT}")
+    require(bool(within), f"counts must lie between 0 and {LARGEST_COUNT}")
     return np.ascontiguousarray(array, dtype=np.uint16)
 
 
@@ -179,14 +180,14 @@ def _count_rows(
     count_rows: npt.ArrayLike | None, counts: npt.NDArray[np.uint16] | None
 ) -> npt.NDArray[np.int32] | None:
     if count_rows is None:
-        _require(counts is None, "counts needs count_rows, which says who trains on which sample")
+        require(counts is None, "counts needs count_rows, which says who trains on which sample")
         return None
     array = _integers("count_rows", count_rows)
-    _require(array.ndim == 1, f"count_rows must have one axis, got shape {array.shape}")
+    require(array.ndim == 1, f"count_rows must have one axis, got shape {array.shape}")
     n_samples = 0 if counts is None else len(counts)
     within = array.size == 0 or (array.min() >= -1 and array.max() < n_samples)
-    _require(bool(within), f"count_rows points outside counts: entries must be -1, or rows of {n_samples} samples")
+    require(bool(within), f"count_rows points outside counts: entries must be -1, or rows of {n_samples} samples")
     if counts is not None:
         drawn = np.unique(array[array >= 0])
-        _require(bool(counts[drawn].any(axis=1).all()), "count_rows names a sample without rows")
+        require(all(counts[sample].any() for sample in drawn), "count_rows names a sample without rows")
     return np.ascontiguousarray(array, dtype=np.int32)

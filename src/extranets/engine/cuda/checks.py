@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from extranets.engine.data import require
 from extranets.engine.options import Options
 from extranets.networks import MOST_LAYERS, Members
 
 
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ValueError(message)
-
-
 def check_training(members: Members, options: Options) -> None:
     a = members.architecture
-    _require(len(members) > 0, "an ensemble needs a member")
-    _require(len(a.hidden) <= MOST_LAYERS, "too many hidden layers")
+    require(len(members) > 0, "an ensemble needs a member")
+    require(len(a.hidden) <= MOST_LAYERS, "too many hidden layers")
     positive = min(options.batch_size, options.n_epochs, options.n_starts) >= 1
-    _require(positive, "batch, epochs and starts must be positive")
-    _require(a.n_heads == a.n_outputs * (2 if options.loss == "gaussian_nll" else 1), "heads do not fit the loss")
+    require(positive, "batch, epochs and starts must be positive")
+    require(a.n_heads == a.n_outputs * (2 if options.loss == "gaussian_nll" else 1), "heads do not fit the loss")
