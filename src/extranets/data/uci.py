@@ -230,7 +230,7 @@ def load(name: str | DatasetInfo, data_dir: PathLike | None = None, *, download:
     """
     info = _info(name)
     if download and _find(info, data_dir) is None:
-        from extranets.data.download import download as fetch  # which reads what it has fetched with this function
+        from extranets.data.download import download as fetch  # here, because it imports this module
 
         data_dir = fetch(info.name)
     folder = _folder(info, data_dir)
