@@ -12,7 +12,7 @@ from extranets import metrics
 from extranets._arrays import Array
 from extranets.evaluation import CONFIDENCE, SMALLEST_STD, VAGUE, Predictions, binomial_limits, coverage_table
 from extranets.plots._columns import binned
-from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, MISS
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty.decomposition import member_correlation

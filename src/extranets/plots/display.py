@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from extranets.evaluation import LEVELS, VAGUE, Predictions, binomial_limits, predict_with_targets
-from extranets.metrics._checks import target_table
+from extranets.metrics.checks import target_table
 from extranets.plots.extra import require
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
 from extranets.plots._columns import Bins, Kind, binned_columns
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, GRID, cut, legend, percent, short
 
 if TYPE_CHECKING:

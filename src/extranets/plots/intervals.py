@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets.evaluation import Predictions, binomial_limits
-from extranets.plots._display import PredictionsDisplay
+from extranets.plots.display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, counted, cut, legend, percent, share_range
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from extranets import metrics
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, percent, short
 from extranets.uncertainty import predictive
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets.evaluation import Predictions, binomial_limits
 from extranets.plots._columns import Bins, binned_columns
-from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import DIAGONAL, Dots, counted, cut, dots, percent
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from extranets._arrays import Array
 from extranets.evaluation import VAGUE, Predictions
-from extranets.plots._display import PredictionsDisplay
+from extranets.plots.display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty import predictive

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from extranets.plots._display import Display, NothingToShow
+from extranets.plots.display import Display, NothingToShow
 from extranets.plots.drawing import DIAGONAL, Dots, dots, legend, percent, short
 from extranets.studies.printed import printed
 

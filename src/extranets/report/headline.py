@@ -10,7 +10,7 @@ import numpy as np
 from extranets import metrics
 from extranets.evaluation import Predictions
 from extranets.plots import Display
-from extranets.plots._display import too_few
+from extranets.plots.display import too_few
 from extranets.plots.drawing import counted, percent, short
 from extranets.report.sample import Level
 

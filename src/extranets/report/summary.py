@@ -10,7 +10,7 @@ import numpy as np
 from extranets import plots
 from extranets.evaluation import SMALLEST_STD, Predictions
 from extranets.evaluation import scores as all_scores
-from extranets.plots._display import PredictionsDisplay, check_targets
+from extranets.plots.display import PredictionsDisplay, check_targets
 from extranets.plots.extra import require
 from extranets.report.headline import Card, Finding, cards, findings
 from extranets.report.sample import Level, Sample, levels_of, sample_of
