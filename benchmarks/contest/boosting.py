@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.contest.forecast import Array, Forecast, normal_forecast
+from benchmarks.contest.forecast import Forecast, normal_forecast
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 
 
 def catboost(seed: int, **settings: Any) -> Any:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from extranets import metrics
+from extranets._arrays import Array
 from extranets.uncertainty import predictive
 
-Array = npt.NDArray[np.float64]
 LEVELS = (0.9, 0.95)
 FIFTHS = 5
 

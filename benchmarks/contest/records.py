@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import joblib
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contest.forecast import Array, scores
+from benchmarks.contest.forecast import scores
 from benchmarks.contest.methods import Method
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 from extranets.data import uci
 
 Record = dict[str, Any]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.contest.forecast import FIFTHS, Array, percent
+from benchmarks.contest.forecast import FIFTHS, percent
 from benchmarks.contest.records import Record
+from extranets._arrays import Array
 from extranets.studies.tables import Figure
 
 # Scores of which more is better. Of all others less is.
