@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from extranets._arrays import Array
+
 
 class Purpose(IntEnum):
     """What a stream is used for. Keep in step with ``Purpose`` in ``native/contract.hpp``."""
@@ -70,16 +72,12 @@ def words(
     return drawn.reshape(*members.shape, 4 * n_blocks)[..., :n]
 
 
-def uniforms(
-    seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0
-) -> npt.NDArray[np.float64]:
+def uniforms(seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0) -> Array:
     """Uniform numbers on [0, 1) with 24 bits each, exact in float32 and float64 alike. Shape as in :func:`words`."""
     return (words(seed, members, purpose, n, attempt=attempt, part=part) >> 8) / 2.0**24
 
 
-def normals(
-    seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0
-) -> npt.NDArray[np.float64]:
+def normals(seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, attempt: int = 0, part: int = 0) -> Array:
     """Standard normal numbers by Box and Muller (1958): each pair of uniforms gives a pair. Shape as in :func:`words`.
 
     The first uniform of a pair is taken from (0, 1], so that its logarithm is finite.
