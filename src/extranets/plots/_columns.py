@@ -63,7 +63,7 @@ def binned_columns(features: Any, most_bins: int) -> Iterator[Bins]:
 
 
 def binned(name: str, column: Any, most_bins: int) -> Bins:
-    """One column in at most so many bins of numbers, or in categories; missing values are a bin of their own.
+    """One column in bins: at most ``most_bins`` bins of numbers, or categories. Missing values are a bin of their own.
 
     Examples
     --------

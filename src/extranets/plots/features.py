@@ -61,7 +61,7 @@ class WidthByFeatureDisplay(PredictionsDisplay):
         covered = (lower <= predictions.y) & (predictions.y <= upper)
         columns = [bins for bins in binned_columns(predictions.features, MOST_BINS) if len(bins.labels) > 1]
         if not columns:
-            raise NothingToShow("There is no feature that varies, so nothing by which widths could be compared.")
+            raise NothingToShow("There is no feature that varies, so widths cannot be compared by feature.")
         found = [_feature(bins, predictions, upper - lower, covered) for bins in columns]
         return cls(sorted(found, key=lambda feature: -feature.variation), coverage)
 

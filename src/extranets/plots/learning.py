@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-LOGARITHMIC = 20.0  # a loss that falls by more is drawn on a logarithmic scale
+LOGARITHMIC = 20.0  # a loss that falls by a larger factor is drawn on a logarithmic scale
 
 
 @dataclass(eq=False)

@@ -76,7 +76,7 @@ class StudyDisplay(Display):
         }
         panels = makers[study](rows) if study in makers else []
         if not panels:
-            raise NothingToShow("No unit is done yet, or the study is one without figures.")
+            raise NothingToShow("No unit is done yet, or the study has no figures.")
         return cls(panels)
 
     @property
