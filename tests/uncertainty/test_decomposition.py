@@ -57,7 +57,7 @@ def test_one_member_has_no_ambiguity():
 def test_parts_add_up_to_the_mean_squared_error(shape, ddof):
     rng = np.random.default_rng(2)
     members, truth = rng.normal(size=shape), rng.normal(size=shape[2:])
-    members[:, 0] *= 5  # members with unlike moments do not break it
+    members[:, 0] *= 5  # the identity holds for members with different moments too
     error = ((members.mean(axis=1) - truth) ** 2).mean(axis=0)
     parts = mspe_decomposition(members, truth, ddof=ddof)
     np.testing.assert_allclose(parts.mspe(shape[1]), error, rtol=0, atol=1e-13)
@@ -135,7 +135,7 @@ def test_constant_member_has_undefined_correlations():
     np.testing.assert_allclose(matrix[np.ix_([0, 2], [0, 2])], [[1, -1], [-1, 1]])
 
 
-def test_like_predictions_do_not_mean_correlated_errors():
+def test_similar_predictions_do_not_mean_correlated_errors():
     """What the docstring warns of: independent errors around a common target."""
     members, truth = correlated(200, 3, 50, bias=0.0, shared=0.0, own=1.0)
     assert member_correlation(members[0]).min() > 0.9
@@ -150,7 +150,7 @@ def test_bernoulli_variance():
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, np.nan])
-def test_bernoulli_variance_wants_a_probability(p):
+def test_bernoulli_variance_refuses_numbers_that_are_not_probabilities(p):
     with pytest.raises(ValueError, match="p must be a probability"):
         bernoulli_variance(p)
 

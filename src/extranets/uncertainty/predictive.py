@@ -22,8 +22,8 @@ Dof = float | Array | None  # one number, or one for each output
 FEWEST_ROWS = 100  # held-out errors that say something about tails
 FEWEST_DOF, MOST_DOF = 2.5, 200.0  # the variance is finite above 2; at 200 the shape is Normal for all purposes
 FEWEST_SMALL_DOF = 3.0
-MOST_ROWS = 100_000  # that degrees of freedom are fitted to: one number needs no more
-SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy takes a scale of zero for a mistake and answers NaN
+MOST_ROWS = 100_000  # used to fit degrees of freedom: one number needs no more
+SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy treats a scale of zero as a mistake and returns NaN
 
 
 def multiples(levels: npt.ArrayLike, dof: Dof = None) -> Array:
@@ -66,7 +66,7 @@ def distribution(mean: Array, std: Array, dof: Dof = None) -> rv_continuous_froz
 
 
 def fit_dof(errors: Array, weight: Array) -> Array | None:
-    """Degrees of freedom that errors in units of their standard deviations deserve, by maximum likelihood.
+    """Maximum-likelihood degrees of freedom of errors in units of their standard deviations.
 
     Shape: errors ``(n, n_outputs)``, weight ``(n,)`` -> ``(n_outputs,)``; None where there are too few rows to tell.
     """
@@ -77,7 +77,7 @@ def fit_dof(errors: Array, weight: Array) -> Array | None:
 
 
 def small_sample_dof(n_rows: int) -> float:
-    """Of the predictive distribution when the variance itself comes from so few errors; two numbers were fitted to them."""
+    """Degrees of freedom when the variance itself comes from ``n_rows`` errors, to which two numbers were fitted."""
     return float(max(n_rows - 2, FEWEST_SMALL_DOF))
 
 
