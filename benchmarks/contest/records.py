@@ -81,7 +81,7 @@ def read(*paths: Path) -> list[Record]:
                 found[task_of(record)] = record
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
-                    f"{path}, line {number} is no record ({error!r}). Delete the line; its fit is done again."
+                    f"{path}, line {number} is not a record ({error!r}). Delete the line; its fit is done again."
                 ) from error
     return list(found.values())
 
