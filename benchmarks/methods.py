@@ -134,7 +134,7 @@ def standard_error(values: np.ndarray) -> float:
 
 
 def verdict(values: np.ndarray, printed: str, larger_is_better: bool) -> str:
-    """How the mean over the splits compares with a printed figure, in standard errors of ours, less the rounding of theirs."""
+    """How the mean over the splits compares with a printed figure, in standard errors of ours, minus the rounding of theirs."""
     difference = (values.mean() - float(printed)) * (1 if larger_is_better else -1)
     error = standard_error(values)
     if difference > 0:

@@ -156,7 +156,7 @@ def test_calibration_is_that_of_uncertainty_toolbox():
 # -- by hand -----------------------------------------------------------------------------------------------------------
 
 
-def test_intervals_by_hand():
+def test_interval_scores_match_values_computed_by_hand():
     y, lower, upper = [0.0, 2.0, 5.0, 10.0], [0.0, 3.0, 4.0, 0.0], [1.0, 4.0, 8.0, 8.0]  # on a bound, below, in, above
     assert metrics.coverage(y, lower, upper) == 0.5
     assert metrics.coverage(y, lower, upper, sample_weight=[0, 1, 3, 0]) == 0.75
@@ -174,14 +174,14 @@ def test_coverage_is_the_share_of_covered_rows():
     assert metrics.coverage(Y, LOWER, UPPER) == np.mean([a <= v <= b for v, a, b in zip(Y, LOWER, UPPER, strict=True)])
 
 
-def test_ensemble_crps_by_hand():
+def test_ensemble_crps_matches_values_computed_by_hand():
     # members 0, 1, 3 and target 2: mean distance 4/3; distances of pairs 1, 3, 2
     assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]]) == pytest.approx(4 / 3 - 6 / 9)
     assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]], fair=True) == pytest.approx(4 / 3 - 6 / 6)
     assert metrics.crps_ensemble([2.0], [[5.0]]) == 3.0
 
 
-def test_calibration_by_hand():
+def test_calibration_matches_values_computed_by_hand():
     y = [-3.0, -0.5, 0.1, 0.2]  # quantiles at 0.5 and 0.975 are 0 and 1.96
     levels, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.0, 0.5, 0.975, 1.0], kind="quantile")
     np.testing.assert_array_equal(observed, [0, 0.5, 1, 1])
@@ -316,7 +316,7 @@ def test_bad_rows_are_named(score, predictions):
             score(Y, *predictions, sample_weight=weight)
 
 
-def test_lengths_are_compared():
+def test_unequal_lengths_are_refused():
     for score, predictions in [value for name, value in SCORES.items() if name != "sharpness"]:
         with pytest.raises(ValueError, match=r"has shape \(200,\), which does not fit y_true .*\(199, 1\)"):
             score(Y[:-1], *predictions)

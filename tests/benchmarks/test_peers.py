@@ -119,7 +119,7 @@ def test_a_method_without_its_package_is_skipped_with_a_message():
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 
-def test_coverage_in_fifths_by_hand():
+def test_coverage_in_fifths_matches_values_computed_by_hand():
     """Ten intervals around zero with half widths 1 to 10, given in mixed order; the three widest miss."""
     half = np.array([3.0, 10, 1, 7, 5, 9, 2, 8, 4, 6])
     y = np.where(half > 7, 2 * half, 0.0)
@@ -235,7 +235,7 @@ def made_up(table: dict[str, dict[str, list[float]]], score: str = "rmse") -> Re
     )
 
 
-def test_paired_differences_by_hand():
+def test_paired_differences_match_values_computed_by_hand():
     """Leads 2, 0, -1, 3 on the four splits that both have: mean 1, variance 10/3, standard error sqrt(10/12)."""
     results = made_up({"ours": {"d": [1.0, 2.0, 5.0, 1.0]}, "peer": {"d": [3.0, 2.0, 4.0, 4.0, 99.0]}})
     found = summary.paired(results, "d", "peer", "ours", "rmse")

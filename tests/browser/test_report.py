@@ -106,7 +106,7 @@ def test_both_views_mark_the_same_rows(page):
     missed = page.locator("#rows-figure .interval.miss").count()
     page.check("input[value=errors]")
     assert page.locator("#rows-figure .interval.miss").count() == missed
-    assert "less predicted" in page.locator("#rows-figure svg").text_content()
+    assert "minus predicted" in page.locator("#rows-figure svg").text_content()
 
 
 def test_the_readout_is_announced(page):

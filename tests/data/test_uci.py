@@ -65,7 +65,7 @@ def real_folder(name: str) -> Path:
 # --- what is known about the data sets
 
 
-def test_ten_data_sets_in_order():
+def test_ten_data_sets_are_listed_in_the_papers_order():
     names = ["boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "year"]
     assert list(DATASETS) == names
     assert [DATASETS[n].rows for n in names] == [506, 1030, 768, 8192, 11934, 9568, 45730, 1599, 308, 515345]

@@ -232,14 +232,14 @@ def test_depth_is_limited():
         decode([tree])
 
 
-def test_names_are_registered_once():
+def test_a_name_can_be_registered_only_once():
     with pytest.raises(ValueError, match="already"):
         storable("test.Pair")(type("Other", (Temperature,), {}))
     with pytest.raises(TypeError, match="not a dataclass"):
         storable("test.Other")(type("Other", (), {}))
 
 
-def test_random_states_keep_their_place():
+def test_random_states_keep_their_position():
     state = np.random.RandomState(3)
     state.standard_normal(5)  # an odd number: one normal is kept for the next call
     again = through_json(state)

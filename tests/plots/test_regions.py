@@ -86,7 +86,7 @@ def test_small_regions_are_not_searched():
     assert min(region.n for region in shown.regions) >= 20
 
 
-def test_holm_against_its_definition():
+def test_holm_follows_its_definition():
     p = np.random.default_rng(0).uniform(size=40) ** 3
     order = np.sort(p)
     expected = [max(min(1, (40 - i) * order[i]) for i in range(np.searchsorted(order, value) + 1)) for value in p]

@@ -62,7 +62,7 @@ def test_rows_are_drawn_with_replacement_and_evenly():
     assert any(len(set(sample)) < 6 for sample in drawn[0])
 
 
-def test_averages_over_pairs_by_hand():
+def test_averages_over_pairs_match_values_computed_by_hand():
     drawn = np.random.default_rng(3).normal(size=(4, 6, 5)) + np.random.default_rng(4).normal(size=(6, 5))
     pairs = list(itertools.combinations(range(4), 2))
     covariances = [np.cov(drawn[s, :, i], drawn[t, :, i])[0, 1] for s, t in pairs for i in range(5)]
@@ -73,7 +73,7 @@ def test_averages_over_pairs_by_hand():
     assert row["average_absolute_correlation"] == pytest.approx(np.mean(np.abs(correlations)))
 
 
-def test_moments_by_hand():
+def test_moments_match_values_computed_by_hand():
     row = moments(np.array([0.0, 0.0, 0.0, 4.0]))
     assert (row["bootstrap_mean"], row["sd"], row["q50"]) == (1.0, 2.0, 0.0)
     assert row["kurtosis"] == pytest.approx((3 * 1 + 81) / 4 / 3**2)  # central moments 21 and 3
@@ -219,6 +219,6 @@ def test_one_version_is_enough_for_a_figure(records, tmp_path):
     assert (tmp_path / "means.pdf").read_bytes()[:4] == b"%PDF"
 
 
-def test_no_figure_without_the_exercise(tmp_path):
+def test_a_figure_needs_the_exercise(tmp_path):
     with pytest.raises(ValueError, match="nothing to draw"):
         figure([], tmp_path / "means.png")

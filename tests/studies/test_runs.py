@@ -71,7 +71,7 @@ def start():
 def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timed out while waiting"
         time.sleep(0.005)
 
 

@@ -80,7 +80,7 @@ def test_errors_join_their_values():
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def test_table_on_the_terminal():
+def test_terminal_table_shows_rounded_figures():
     lines = shown(render(ROWS, HEADINGS)).splitlines()
     cells = [line.split("  ") for line in lines if line.strip() and "─" not in line]
     assert [[c.strip() for c in line if c.strip()] for line in cells] == [
@@ -91,7 +91,7 @@ def test_table_on_the_terminal():
     ]
 
 
-def test_markdown():
+def test_markdown_shows_rounded_figures():
     assert render(ROWS, HEADINGS, "markdown") == textwrap.dedent(
         r"""
         | Method               |     p |   T |      MSPE ($) |
@@ -103,7 +103,7 @@ def test_markdown():
     ).strip("\n")
 
 
-def test_latex():
+def test_latex_shows_rounded_figures():
     assert render(ROWS, HEADINGS, "latex") == textwrap.dedent(
         r"""
         \begin{tabular}{lrrr}
@@ -146,7 +146,7 @@ def test_csv_writes_numpy_numbers_nan_and_quotes():
     assert text == 'a,b,c,d\n0.1,nan,-inf,"x,""y"""'
 
 
-def test_parquet_round_trip(tmp_path):
+def test_parquet_keeps_all_values(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     render(ROWS, HEADINGS, "parquet", tmp_path / "table.parquet")
     assert parquet.read_table(tmp_path / "table.parquet").to_pydict() == {

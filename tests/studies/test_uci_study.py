@@ -244,7 +244,7 @@ def test_networks_are_wider_for_the_large_sets():
     assert PAPER_COLUMNS["extra-nets deep T=70"].hidden("naval") == (10,) * 5
 
 
-def test_measures_by_hand(root):
+def test_measures_match_values_computed_by_hand(root):
     study = UciStudy(datasets=("yacht",), columns=("PBP",), data_dir=root)
     [record] = study.run("yacht-01").records
     X, y, X_test, y_test = yacht_split(root, 1)
@@ -340,7 +340,7 @@ def test_other_seeds_give_other_networks(root):
 # --- end to end
 
 
-def test_a_run_from_files_to_the_table(root, tmp_path):
+def test_a_run_leads_from_files_to_the_table(root, tmp_path):
     study = UciStudy(datasets=("energy", "yacht"), columns=SHALLOW, splits=3, epochs=2, data_dir=root)
     records = runs.run(study, tmp_path, jobs=1, progress=False)
     assert len(records) == 2 * 3 * 2
@@ -361,7 +361,7 @@ def test_a_run_from_files_to_the_table(root, tmp_path):
             assert row[f"{measure}_se"] == pytest.approx(error)
 
 
-def test_summary_of_a_few_records():
+def test_summary_takes_the_records_of_some_units():
     study = UciStudy(datasets=("yacht", "boston"), columns=("PBP", "Extra-trees"))
     known = dict.fromkeys(MEASURES, 1.0) | {"dataset": "boston", "split": 0}
     rows = study.summarise([known | {"column": "Extra-trees", "log_likelihood": None}, known | {"column": "PBP"}])

@@ -33,7 +33,7 @@ def test_quantile_has_the_exact_rank(n, coverage):
     assert conformal_quantile(scores, float(coverage)) == (rank if rank <= n else np.inf)
 
 
-def test_quantile_by_output_and_level():
+def test_quantiles_are_taken_by_output_and_level():
     scores = np.random.default_rng(0).exponential(size=(40, 3))
     levels = [0.9, 0.5, 0.99]
     quantile = conformal_quantile(scores, levels)
@@ -46,7 +46,7 @@ def test_quantile_by_output_and_level():
 
 @pytest.mark.parametrize("outputs", [(), (3,)])
 @pytest.mark.parametrize("levels", [(), (2,)])
-def test_interval_shapes_and_bounds(outputs, levels):
+def test_intervals_have_the_stated_shapes_and_bounds(outputs, levels):
     rng = np.random.default_rng(0)
     mean, std, quantile = (
         rng.normal(size=(5, *outputs)),
@@ -218,7 +218,7 @@ def brute_force_jackknife(members, in_bag, residuals, coverage):
     return np.stack([lower, upper], axis=1)
 
 
-def test_jackknife_after_bootstrap_against_loops(monkeypatch):
+def test_jackknife_after_bootstrap_matches_plain_loops(monkeypatch):
     rng = np.random.default_rng(0)
     members, in_bag = rng.standard_normal((6, 9)), rng.random((6, 40)) < 0.6
     in_bag[:, 3] = True  # a row that every member drew

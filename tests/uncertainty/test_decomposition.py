@@ -37,7 +37,7 @@ def test_weighted_ambiguity_counts_a_member_of_weight_two_twice():
 
 @pytest.mark.parametrize("shape", [(9,), (9, 3)])
 @pytest.mark.parametrize("weights", [None, np.arange(6.0), np.full(6, 0.1)])
-def test_ensemble_error_is_mean_member_error_less_ambiguity(shape, weights):
+def test_ensemble_error_is_mean_member_error_minus_ambiguity(shape, weights):
     rng = np.random.default_rng(1)
     members, y = rng.normal(size=(6, *shape)), rng.normal(size=shape)
     parts = ambiguity_identity(y, members, weights)
@@ -95,7 +95,7 @@ def test_mspe_of_another_ensemble_size_is_predicted():
     assert abs(predicted.mean() - 5.05) < 4 * predicted.std() / np.sqrt(40_000)
 
 
-def test_mspe_formula():
+def test_mspe_follows_its_formula():
     parts = MspeDecomposition(np.array([1.0]), np.array([8.0]), np.array([2.0]))
     np.testing.assert_allclose(parts.mspe(1), 9.0)
     np.testing.assert_allclose(parts.mspe(4), 1 + 8 / 4 + 3 / 4 * 2)
@@ -142,7 +142,7 @@ def test_similar_predictions_do_not_mean_correlated_errors():
     assert abs(mspe_decomposition(members, truth).true_correlation) < 4 / np.sqrt(200 * 50 * 3)
 
 
-def test_bernoulli_variance():
+def test_bernoulli_variance_is_p_times_one_minus_p():
     p = np.linspace(0, 1, 101)
     values = bernoulli_variance(p)
     np.testing.assert_allclose(values, p - p**2, atol=1e-16)

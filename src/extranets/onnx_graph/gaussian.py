@@ -33,8 +33,8 @@ def gaussian_moments(x: Value, architecture: Architecture, mean: Array, variance
 
 
 def layers(architecture: Architecture, mean: Array, variance: Array) -> list[tuple[Array, Array]]:
-    """Means and variances of every layer's weights, as they multiply its inputs: these, and the constant 1 that belongs to
-    the biases, are divided by the square root of their number.
+    """Means and variances of every layer's weights, with the scale of its inputs included: the inputs, and the constant 1
+    for the biases, are divided by the square root of their number.
 
     Shape: ``(n_networks, n_weights)`` -> ``(n_networks, n_in + 1, n_out)``, biases last.
     """

@@ -1,6 +1,6 @@
 """A graph that grows by arithmetic: operators on its values add nodes.
 
-A formula that uses arithmetic only takes arrays and values alike, so it is written once.
+A formula that uses only arithmetic works on arrays and on values, so it is written once.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ MOST_QUANTILES = 200
 
 @dataclass(eq=False)
 class ResidualsDisplay(PredictionsDisplay):
-    """Residuals (observed less predicted) against predictions; their histogram and their quantiles beside the predicted ones.
+    """Residuals (observed minus predicted) against predictions, their histogram, and their quantiles beside predicted ones.
 
     Parameters
     ----------

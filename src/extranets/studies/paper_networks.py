@@ -105,7 +105,7 @@ def seeds(seed: int, study: int, process: str, number: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Networks:
-    """What an average is taken over: members 0 to n - 1, less those that were dropped, or the passes of one network.
+    """What an average is taken over: members 0 to n - 1 without those that were dropped, or the passes of one network.
 
     Attributes
     ----------

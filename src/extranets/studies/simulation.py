@@ -69,7 +69,7 @@ class Predictions(NamedTuple):
         return self.values[self.numbers < n_members]
 
     def residuals(self, n_members: int) -> Array:
-        """Targets less the mean of the first members. Shape ``(k,)``."""
+        """Targets minus the mean of the first members. Shape ``(k,)``."""
         return self.y - self.first(n_members).mean(axis=0)
 
 
