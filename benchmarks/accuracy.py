@@ -5,10 +5,11 @@
     python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
-    python -m benchmarks.accuracy published FILE  those of one method of ours beside what others published
+    python -m benchmarks.accuracy published FILE  one method of ours beside what others published, from the same records
 
-"peers" adds a record for every fit to a file (--out) and skips what is there, so that it can be stopped and started again. It
-cannot know that a method has changed meanwhile: delete its lines. Methods and settings are described in benchmarks/contest.
+"peers" adds a record for every fit to a file (--out) and skips fits that have one, so that it can be stopped and
+started again. It does not notice that a method has changed: then delete its lines. Methods and settings are described in
+benchmarks/contest.
 
 The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
 """
@@ -66,7 +67,7 @@ SIMULATED_COMMON: dict[str, Any] = {
 }
 LEVELS = [0.99, 0.95, 0.90]
 
-# What becomes of intervals outside the training rows: distances in units of theirs, and surfaces that go on straight or do not.
+# Intervals outside the training rows: distances in units of the training rows' own, and a plane and a curved surface.
 FACTORS = [1, 2, 3, 5, 10]
 SURFACES = {"plane": lambda X: X @ [1.0, -1.0, 0.5], "waves": lambda X: np.sin(2 * X[:, 0]) + X[:, 1]}
 
@@ -113,7 +114,7 @@ def simulated_coverage(
 
 
 def paper_coverage(process: str, n_replications: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same with the paper's own arrangement, which the estimator improves on and so cannot show.
+    """The same with the paper's own arrangement, which the estimator cannot reproduce: it improves on it.
 
     The target is not scaled, collapsed networks and null masks are dropped instead of replaced, and the noise is measured on
     the test rows themselves.

@@ -8,12 +8,13 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.machine import THREADS
-from benchmarks.problem import SEED, Floats, Problem
+from benchmarks.problem import SEED, Problem
 from benchmarks.report import NOT_INSTALLED, QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
 from benchmarks.training import Progress
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
+from extranets._arrays import Float32
 from extranets.engine import Passes, moments, reference
 from extranets.networks import Ensemble
 
@@ -30,7 +31,7 @@ COLUMNS = {
 }
 
 
-def _torch_passes(network: Ensemble, X: Floats, n_passes: int) -> Any:
+def _torch_passes(network: Ensemble, X: Float32, n_passes: int) -> Any:
     """The usual loop: dropout in a forward pass over all rows, as often as there are passes, then mean and variance."""
     import torch
 

@@ -3,13 +3,13 @@
     python -m benchmarks.defaults run          fit every variant to every inner split, and print the tables
     python -m benchmarks.defaults table FILE   the tables of records that "run" has written, of one file or more
 
-An inner split takes the training rows of one of the fixed splits of a UCI data set, and parts these again: 85 % to fit, 15 % to
+An inner split takes the training rows of one of the fixed splits of a UCI data set, and splits them again: 85 % to fit, 15 % to
 judge. The test rows of that split are not used. (The fixed splits overlap: a training row of one is a test row of another.)
 Simulated families, drawn anew for each split, stand beside the data sets, so that a setting is not chosen for nine tables alone.
-"run" adds a record for every fit to a file (--out) and skips what is there.
+"run" adds a record for every fit to a file (--out) and skips fits that have one.
 
 The tables give each variant's scores relative to the default's on the same inner splits, in per cent (of a log-likelihood: the
-difference, times 100). Negative is better, but for the log-likelihood.
+difference, times 100). Negative is better, except for the log-likelihood.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from extranets.estimators.extra_nets import PRESETS
 
 DEFAULT = "default"
 
-# A variant changes what its name says. What is "auto" follows; a rate that belongs to a width is named with it.
+# A variant changes what its name says, and settings that are "auto" follow. A width is named with the rate that suits it.
 VARIANTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "no encoding": {"numeric_encoding": None},
@@ -77,7 +77,7 @@ SCORES = {
 
 # -- inner splits --------------------------------------------------------------------------------------
 
-JUDGED = 0.15  # share of the rows that are kept from the fit
+JUDGED = 0.15  # share of the rows that the fit does not get
 N_SIMULATED = 1500
 
 
@@ -146,7 +146,7 @@ def methods(names: Iterable[str]) -> dict[str, Method]:
 
 
 def tasks(datasets: Iterable[str], variants: Iterable[str], n_splits: int) -> list[Task]:
-    """The default first, so that what a stopped run leaves can be compared."""
+    """The default first, so that the records of a stopped run can be compared."""
     names = list(dict.fromkeys([DEFAULT, *variants]))
     return [Task(dataset, split, name) for split in range(n_splits) for dataset in datasets for name in names]
 
@@ -155,7 +155,7 @@ def tasks(datasets: Iterable[str], variants: Iterable[str], n_splits: int) -> li
 
 
 def relative(results: Results, dataset: str, variant: str, score: str) -> float | None:
-    """Mean over the splits that the variant shares with the default; see the module's text for the unit."""
+    """Mean over the splits that the variant shares with the default. The module's docstring says in which unit."""
     theirs, ours = (results.values(dataset, name, score) for name in (variant, DEFAULT))
     shared = sorted(set(theirs) & set(ours))
     if not shared:

@@ -17,10 +17,11 @@ import numpy as np
 from benchmarks.machine import THREADS
 from benchmarks.memory import megabytes
 from benchmarks.predicting import PROCESS_STATUS, ROOT
-from benchmarks.problem import KEEP_PROB, SEED, Floats, Problem
+from benchmarks.problem import KEEP_PROB, SEED, Problem
 from benchmarks.report import QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
+from extranets._arrays import Float32
 from extranets.encodings import PiecewiseLinear, learn_piecewise_linear
 from extranets.engine.reference_encoding import encoded
 from extranets.networks import Architecture, Members, draw_members
@@ -65,7 +66,7 @@ class Wide(Problem):
     bins: int = 16
 
     @cached_property
-    def data(self) -> tuple[Floats, Floats]:
+    def data(self) -> tuple[Float32, Float32]:
         X, y = super().data
         return encoded(learn_piecewise_linear(X, self.bins), X.astype(np.float64)).astype(np.float32), y
 

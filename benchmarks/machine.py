@@ -51,15 +51,16 @@ def _version(package: str) -> str:
 
 
 def describe() -> dict[str, str]:
-    from extranets.engine import _native
+    from extranets import build_info
 
+    build = build_info()
     load = f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
     return {
         "machine": f"{_cpu_name()}, {platform.system()} {platform.release()}",
         "CPUs": f"{os.cpu_count()} in the machine, {usable_cpus()} used",
         "load at the start": load,
-        "compiler": _native.compiler(),
-        "variant": _native.active_variant(),
+        "compiler": build["compiler"],
+        "variant": build["variant"],
         "Python": platform.python_version(),
         **{package: _version(package) for package in PACKAGES},
     }

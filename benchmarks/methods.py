@@ -58,7 +58,7 @@ METHODS: dict[str, Any] = {
     "Bootstrap": BootstrapNetsRegressor(),
     "Delta method": DeltaMethodRegressor(),
 }
-# Tables that fell short of a published figure with these settings got nearer to the published ones: batches of 128, more steps, or
+# Tables that fell short of a published figure got settings that are nearer to the published ones: batches of 128, more steps, or
 # the rate of dropout tuned on training rows. Rates were tried on an inner split of training rows. The largest tables have 400 epochs.
 EXCEPTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("MC dropout", "protein"): {"keep_prob": 0.99, "learning_rate_init": 0.003, "batch_size": 128},
@@ -72,7 +72,7 @@ COMPARED_WITH = {name: [name] for name in RMSE} | {"MC dropout": ["MC dropout", 
 
 
 class Figures(NamedTuple):
-    """Of one split."""
+    """Figures of one split."""
 
     rmse: float
     log_likelihood: float
@@ -134,7 +134,7 @@ def standard_error(values: np.ndarray) -> float:
 
 
 def verdict(values: np.ndarray, printed: str, larger_is_better: bool) -> str:
-    """How the mean over the splits compares with a printed figure, in standard errors of ours, less the rounding of theirs."""
+    """How the mean over the splits compares with a printed figure, in standard errors of ours, minus the rounding of theirs."""
     difference = (values.mean() - float(printed)) * (1 if larger_is_better else -1)
     error = standard_error(values)
     if difference > 0:
@@ -181,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", action="append", choices=METHODS, help="only this method (may be repeated)")
     parser.add_argument("--dataset", action="append", choices=SETS, help="only this data set (may be repeated)")
-    parser.add_argument("--splits", type=int, help="only the first so many splits")
+    parser.add_argument("--splits", type=int, help="only this many splits, from the first")
     parser.add_argument("--data-dir", help="folder with the data sets; EXTRANETS_DATA by default")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
     parser.add_argument("--json", help="write every split's figures to this file")

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import THREADS
-from benchmarks.problem import Floats, Problem
+from benchmarks.problem import Problem
 from benchmarks.report import NOT_INSTALLED, QUIET_COLUMNS, Row, Section, target
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Stopwatch
+from extranets._arrays import Float32
 from extranets.engine import Moments, moments
 from extranets.networks import Ensemble
 
@@ -39,7 +40,7 @@ COLUMNS = {
 }
 
 
-def moments_in_chunks(moments: Moments, X: Floats) -> tuple[np.ndarray, np.ndarray]:
+def moments_in_chunks(moments: Moments, X: Float32) -> tuple[np.ndarray, np.ndarray]:
     mean, variance = np.empty(len(X)), np.empty(len(X))
     for begin in range(0, len(X), CHUNK):
         block = slice(begin, begin + CHUNK)
@@ -48,7 +49,7 @@ def moments_in_chunks(moments: Moments, X: Floats) -> tuple[np.ndarray, np.ndarr
     return mean, variance
 
 
-def _padded(ensemble: Ensemble) -> tuple[Floats, Floats, Floats, Floats]:
+def _padded(ensemble: Ensemble) -> tuple[Float32, Float32, Float32, Float32]:
     """The members as networks of equal width; masked units have weights of zero."""
     members = ensemble.members
     T, d, Z = len(members), members.architecture.n_inputs, members.architecture.hidden[0]
@@ -83,7 +84,7 @@ def _torch_moments(ensemble: Ensemble) -> Callable[[Any, int], tuple[Any, Any]]:
     return moments
 
 
-def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
+def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Float32) -> None:
     import torch
 
     theirs, rows = _torch_moments(ensemble), torch.from_numpy(X)
@@ -108,7 +109,7 @@ def _beside_torch(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats)
     ]
 
 
-def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Floats) -> None:
+def _only_ours(section: Section, sizes: Sizes, ensemble: Ensemble, X: Float32) -> None:
     ours = moments(ensemble, n_threads=THREADS)
     taken = Stopwatch(sizes.patience).best({"ours": lambda: moments_in_chunks(ours, X)}, sizes.predict_repeats)["ours"]
     section.rows += [

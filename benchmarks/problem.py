@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.machine import THREADS
+from extranets._arrays import Float32
 from extranets.engine import Device, Options, Trained, TrainingData, train
 from extranets.networks import Architecture, Ensemble, Members, draw_members
 
 KEEP_PROB = 0.95
 LEARNING_RATE = 1e-3
 SEED = 1
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Problem:
         )
 
     @cached_property
-    def data(self) -> tuple[Floats, Floats]:
+    def data(self) -> tuple[Float32, Float32]:
         rng = np.random.default_rng(0)
         X = rng.standard_normal((self.rows, self.inputs), dtype=np.float32)
         noise = 0.1 * rng.standard_normal(self.rows, dtype=np.float32)

@@ -29,7 +29,7 @@ class Section:
 
 
 def target(value: float, limit: float | None, watch: Stopwatch | None = None, *, at_least: bool = True) -> Row:
-    """The columns that compare a figure with its target, and say how quiet it was if it is a time."""
+    """The columns that compare a figure with its target, and say how quiet the machine was if it is a time."""
     row: Row = {"target": limit, "met": None}
     if limit is not None:
         row["met"] = value >= limit if at_least else value <= limit

@@ -2,7 +2,7 @@
 
 Another process on the same CPUs slows libraries down unequally: two threads that wait for each other by spinning lose
 far more than two that do not. Taking turns does not correct that, so a measurement during which other processes were
-busy is repeated, whoever's it is.
+busy is repeated, be it ours or a peer's.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _best_of_two(run: Run) -> float:
 
 @dataclass
 class Stopwatch:
-    """Measures one figure, and knows how disturbed the measurements were that it kept."""
+    """Measures one figure, and knows how disturbed the kept measurements were."""
 
     patience: float  # seconds to spend on waiting and on measurements that are repeated, for all of the figure
     others: float = 0.0
@@ -112,7 +112,7 @@ class Stopwatch:
         return median(our_times), median(peer_times)
 
     def best(self, runs: dict[Key, Run], repeats: int) -> dict[Key, float]:
-        """Shortest of twice ``repeats`` times of each run; they take turns, so that a slow spell meets all."""
+        """Shortest of ``2 * repeats`` times of each run. The runs take turns, so that a slow spell affects all."""
         shortest = {key: float("inf") for key in runs}
         for _ in range(repeats):
             for key, run in runs.items():
@@ -120,5 +120,5 @@ class Stopwatch:
         return shortest
 
     def verdict(self, met: bool) -> bool | str:
-        """Whether a target is met, unless that cannot be said."""
+        """Whether a target is met; "disturbed" if that cannot be judged."""
         return "disturbed" if self.disturbed else met

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Files are written all at once."""
 
 from __future__ import annotations
 

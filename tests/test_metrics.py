@@ -112,7 +112,7 @@ def test_crps_is_that_of_scoringrules():
 @pytest.mark.parametrize("dof", [2.5, 4.0, 30.0])
 @pytest.mark.parametrize("y", [0.3, -7.0])
 def test_crps_of_student_is_the_integral_that_defines_it(y, dof):
-    """Of (F(x) - 1{x >= y})^2 over all x."""
+    """The integral of (F(x) - 1{x >= y})^2 over all x."""
     cdf = stats.t(dof, 1.0, 2.0 * math.sqrt((dof - 2) / dof)).cdf
     below, above = quad(lambda x: cdf(x) ** 2, -np.inf, y)[0], quad(lambda x: (1 - cdf(x)) ** 2, y, np.inf)[0]
     assert metrics.crps_student_t([y], 1.0, 2.0, dof) == pytest.approx(below + above, rel=1e-6)
@@ -140,7 +140,7 @@ def test_calibration_is_that_of_uncertainty_toolbox():
     calibration = pytest.importorskip("uncertainty_toolbox.metrics_calibration")
     levels, expected = calibration.get_proportion_lists_vectorized(MEAN, STD, Y, 100, None, "interval")
     np.testing.assert_allclose(metrics.calibration_curve(Y, MEAN, STD, levels)[1], expected, atol=1e-12)
-    # the toolbox takes prediction minus target: the same curve with both signs turned
+    # the toolbox takes prediction minus target; turning both signs gives the same curve
     _, expected = calibration.get_proportion_lists_vectorized(-MEAN, STD, -Y, 100, None, "quantile")
     np.testing.assert_allclose(
         metrics.calibration_curve(Y, MEAN, STD, levels, kind="quantile")[1], expected, atol=1e-12
@@ -156,7 +156,7 @@ def test_calibration_is_that_of_uncertainty_toolbox():
 # -- by hand -----------------------------------------------------------------------------------------------------------
 
 
-def test_intervals_by_hand():
+def test_interval_scores_match_values_computed_by_hand():
     y, lower, upper = [0.0, 2.0, 5.0, 10.0], [0.0, 3.0, 4.0, 0.0], [1.0, 4.0, 8.0, 8.0]  # on a bound, below, in, above
     assert metrics.coverage(y, lower, upper) == 0.5
     assert metrics.coverage(y, lower, upper, sample_weight=[0, 1, 3, 0]) == 0.75
@@ -170,18 +170,18 @@ def test_intervals_by_hand():
     assert metrics.cwc(y, lower, upper, 0.6, eta=3) == pytest.approx(0.35 * (1 + math.exp(0.3)))
 
 
-def test_coverage_counts():
+def test_coverage_is_the_share_of_covered_rows():
     assert metrics.coverage(Y, LOWER, UPPER) == np.mean([a <= v <= b for v, a, b in zip(Y, LOWER, UPPER, strict=True)])
 
 
-def test_ensemble_crps_by_hand():
+def test_ensemble_crps_matches_values_computed_by_hand():
     # members 0, 1, 3 and target 2: mean distance 4/3; distances of pairs 1, 3, 2
     assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]]) == pytest.approx(4 / 3 - 6 / 9)
     assert metrics.crps_ensemble([2.0], [[3.0], [0.0], [1.0]], fair=True) == pytest.approx(4 / 3 - 6 / 6)
     assert metrics.crps_ensemble([2.0], [[5.0]]) == 3.0
 
 
-def test_calibration_by_hand():
+def test_calibration_matches_values_computed_by_hand():
     y = [-3.0, -0.5, 0.1, 0.2]  # quantiles at 0.5 and 0.975 are 0 and 1.96
     levels, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.0, 0.5, 0.975, 1.0], kind="quantile")
     np.testing.assert_array_equal(observed, [0, 0.5, 1, 1])
@@ -217,7 +217,7 @@ of_student = pytest.mark.parametrize("score", STUDENT.values(), ids=STUDENT)
 
 
 @of_student
-def test_degrees_of_freedom_of_all_of_outputs_and_of_rows(score):
+def test_degrees_of_freedom_are_one_number_or_by_output_or_by_row(score):
     y, mean, std = np.c_[Y, 2 * Y], np.c_[MEAN, MEAN], np.c_[STD, STD]
     each = [score(Y, MEAN, STD, 3.0), score(2 * Y, MEAN, STD, 9.0)]
     assert score(y, mean, std, np.array([3.0, 9.0])) == pytest.approx(np.mean(each))
@@ -260,7 +260,7 @@ def test_mixture_survives_where_every_density_underflows():
     assert metrics.mixture_log_likelihood([100.0], [[0.0], [0.0]], 1.0) == pytest.approx(stats.norm.logpdf(100))
 
 
-def test_extreme_predictions():
+def test_extreme_predictions_are_scored_without_overflow():
     assert metrics.crps_gaussian([1e10], [0.0], 1e-300) == pytest.approx(1e10)
     assert metrics.gaussian_log_likelihood([1e10], [0.0], 1e-300) == -math.inf
     assert metrics.crps_student_t([1e10, 0.0], [0.0, 0.0], 1e-300, 4.0) == pytest.approx(5e9)
@@ -274,7 +274,7 @@ def test_extreme_predictions():
     assert metrics.cwc([0.0, 1.0], [0.5, 0.5], [0.7, 0.7], eta=1e9) > 1e300
 
 
-def test_std_of_one_row_each_and_of_all():
+def test_std_may_be_one_number_or_one_for_each_row():
     assert metrics.crps_gaussian(Y, MEAN, 2.0) == metrics.crps_gaussian(Y, MEAN, np.full(N, 2.0))
     equal = np.broadcast_to(STD, MEMBERS.shape)
     assert metrics.mixture_log_likelihood(Y, MEMBERS, STD) == metrics.mixture_log_likelihood(Y, MEMBERS, equal)
@@ -316,7 +316,7 @@ def test_bad_rows_are_named(score, predictions):
             score(Y, *predictions, sample_weight=weight)
 
 
-def test_lengths_are_compared():
+def test_unequal_lengths_are_refused():
     for score, predictions in [value for name, value in SCORES.items() if name != "sharpness"]:
         with pytest.raises(ValueError, match=r"has shape \(200,\), which does not fit y_true .*\(199, 1\)"):
             score(Y[:-1], *predictions)
@@ -385,7 +385,7 @@ def test_bad_settings_are_named():
 
 @pytest.mark.parametrize("dof", [None, 4.5])
 def test_crps_without_spread_is_the_absolute_error(dof):
-    """Alone, beside rows with a spread, and as the limit of ever less."""
+    """If all rows have none, if some have none, and in the limit of a vanishing spread."""
     std = np.where(np.arange(N) < 50, 0.0, STD)
     assert metrics.crps_student_t(Y, MEAN, 0.0, dof) == pytest.approx(metrics.mae(Y, MEAN))
     assert metrics.crps_student_t(Y, Y, 0.0, dof) == 0.0
@@ -410,7 +410,7 @@ def test_crps_is_not_negative_and_at_most_the_absolute_error(y, mean, std, membe
 
 
 @given(vector, vector, scales, st.floats(0.01, 0.99))
-def test_intervals(y, lower, width, level):
+def test_interval_score_is_at_least_the_mean_width(y, lower, width, level):
     upper = lower + width
     mean_width = metrics.mean_width(y, lower, upper)
     assert metrics.interval_score(y, lower, upper, level) >= mean_width
@@ -474,7 +474,7 @@ def losses(mean, std):
     }
 
 
-def test_a_student_scores_best_under_students_targets():
+def test_student_t_predictions_score_best_for_student_t_targets():
     """20,000 targets from t(4): by more than 3 standard errors of the paired difference to a Normal, from groups of 50 rows."""
     y = np.random.default_rng(1).standard_t(4, size=(400, 50)) * math.sqrt(0.5)
     for score, sign in [(metrics.student_t_log_likelihood, 1), (metrics.crps_student_t, -1)]:
@@ -495,7 +495,7 @@ def test_the_truth_scores_best(mean, std):
 
 
 def test_the_truth_is_calibrated():
-    """20,000 draws: shares within 4 standard errors sqrt(p (1 - p) / n), at most 0.0141; a doubled std is seen."""
+    """20,000 draws: shares within 4 standard errors sqrt(p (1 - p) / n), at most 0.0141; a doubled std is detected."""
     y = np.random.default_rng(3).normal(2.0, 3.0, size=20_000)
     for kind in ("interval", "quantile"):
         levels, observed = metrics.calibration_curve(y, 2.0, 3.0, kind=kind)
@@ -539,7 +539,7 @@ def fitted():
 
 
 class Students:
-    """A regressor of any make, with degrees of freedom as ours have them."""
+    """A regressor from elsewhere, with degrees of freedom like those of ours."""
 
     def __init__(self, dof):
         self.degrees_of_freedom_ = dof
@@ -598,7 +598,7 @@ def test_grid_search_selects_on_an_interval_score(n_jobs):
         X, TARGET
     )
     np.testing.assert_allclose(single.cv_results_["mean_test_score"], search.cv_results_["mean_test_crps"])
-    # a search, and a pipeline in it, are scored by what they hold
+    # a search, and a pipeline in it, are scored by the regressor that they contain
     best = search.best_estimator_
     for name in ("interval_score", "crps"):
         assert SCORERS[name](search, X, TARGET) == SCORERS[name](best, X, TARGET)
@@ -615,14 +615,14 @@ def test_scorers_reach_into_pipelines(name):
 
 
 class Weighted(BayesianRidge):
-    """A regressor with a spread, for which metadata routing asks nothing."""
+    """A regressor that predicts a spread. It requests no metadata."""
 
     def fit(self, X, y):
         return super().fit(X, y)
 
 
 def refusal(call, *arguments, **named):
-    """The kind of error that a call raises."""
+    """The type of the error that a call raises."""
     try:
         call(*arguments, **named)
     except (TypeError, ValueError, AttributeError, RuntimeError) as error:
@@ -632,7 +632,7 @@ def refusal(call, *arguments, **named):
 
 @pytest.mark.parametrize("name", ["interval_score", "coverage_error", "crps", "log_likelihood"])
 def test_scorers_route_weights_as_those_of_sklearn(name):
-    """Side by side with a scorer of make_scorer: where weights are not asked for, and where they are."""
+    """Compared with a scorer of make_scorer, with and without a request for weights."""
     weight = np.arange(1.0, 121.0)
     folds = KFold(3)
 
@@ -659,7 +659,7 @@ def test_scorers_route_weights_as_those_of_sklearn(name):
     assert np.ptp([scored(ours, *weighted), scored(ours, *plain)], axis=0).min() > 0
     with config_context(enable_metadata_routing=True):
         for use in (validated, searched):
-            kinds = (UnsetMetadataPassedError, TypeError)  # the latter by earlier versions
+            kinds = (UnsetMetadataPassedError, TypeError)  # earlier versions raise the latter
             assert refusal(use, ours) is refusal(use, theirs) in kinds
         for scorer in (ours, theirs):
             requested = copy.deepcopy(scorer).set_score_request(sample_weight=True)
@@ -698,8 +698,8 @@ class Spread:
         return np.tile(self.ends, (len(X), 1))
 
 
-def test_intervals_that_turn_within_or_have_no_end():
-    """The square of what lies between -1 and 2 is from 0 to 4, up to the points that are looked at."""
+def test_intervals_are_mapped_back_by_a_square_and_without_an_end():
+    """The squares of the numbers from -1 to 2 go from 0 to 4. The points that are mapped come near these ends."""
     model = TransformedTargetRegressor()
     model.transformer_ = FunctionTransformer(np.sqrt, np.square, validate=True).fit(np.ones((2, 1)))
     score = SCORERS["interval_score"]
@@ -708,7 +708,7 @@ def test_intervals_that_turn_within_or_have_no_end():
         assert score(model, X, np.ones(120)) == pytest.approx(expected, abs=0.01)
 
 
-def test_what_transformed_targets_do_not_have_is_named():
+def test_scores_that_transformed_targets_cannot_have_are_refused():
     model = TransformedTargetRegressor(nets(), transformer=StandardScaler()).fit(X, TARGET)
     for name in ("crps", "log_likelihood"):
         with pytest.raises(
@@ -720,8 +720,8 @@ def test_what_transformed_targets_do_not_have_is_named():
         SCORERS["interval_score"](two, X, np.c_[TARGET, X[:, 1]])
 
 
-def test_a_regressor_for_tables_transforms_no_target():
-    """It has a ``transformer_`` too, of its columns."""
+def test_a_table_regressor_is_not_taken_for_a_transformed_target():
+    """It has a ``transformer_`` too, but that is for its columns."""
     table = pandas.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "yes", "no")})
     for inner in (nets(), BayesianRidge()):
         model = TableRegressor(inner).fit(table, TARGET)

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from extranets.uncertainty.intervals import bootstrap_percentile
 from scipy.special import erfcx
 
 from extranets import engine, onnx_graph
@@ -18,7 +19,6 @@ from extranets.onnx_graph.delta import gradients
 from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
 from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
-from extranets.uncertainty.intervals import bootstrap_percentile
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
 

@@ -8,15 +8,15 @@
 
 Every method has the defaults of its library, with these exceptions:
 
-- All have ``THREADS`` threads and the number of the split as seed. NGBoost knows no threads of its own. Where other programs share
+- All have ``THREADS`` threads and the number of the split as seed. NGBoost has no setting for threads. Where other programs share
   the cores, OpenMP's threads wait for each other a hundred times longer than they work, and HistGradientBoosting takes minutes:
-  ``OMP_WAIT_POLICY=PASSIVE`` in the environment helps. No time that is measured on a busy machine says much.
+  ``OMP_WAIT_POLICY=PASSIVE`` in the environment helps. Times measured on a busy machine say little.
 - RealMLP and TabM use a GPU where PyTorch finds one: on two cores a fit to a large data set takes them half an hour.
 - Forests have 500 trees instead of 100. It makes them a little better and five times slower.
 - scikit-learn's MLP gets standardised inputs and target, as its documentation asks for.
 - CatBoost with uncertainty has the loss, the posterior sampling and the ten virtual ensembles of its documentation.
 
-What has no density has no log-likelihood. CRPS comes from the density where a method predicts one (Normal, or Student's t), and from
+A method without a density has no log-likelihood. CRPS comes from the density where a method predicts one (Normal, or Student's t), and from
 100 quantiles for the quantile forest. RealMLP and TabM, like scikit-learn's regressors, predict no intervals: they are compared by RMSE only. Conformal
 intervals around them would cost five more fits of the slowest methods here.
 """

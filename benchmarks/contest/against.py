@@ -12,11 +12,11 @@ from extranets.studies.tables import Figure
 Rows = list[dict[str, Any]]
 
 RIVALS = ("MC dropout, tuned", "Deep ensemble", "Paper, T = 70", "Best")
-# Of the columns that are known here; not all authors print likelihoods.
+# The best of the published columns that we have; not all authors print likelihoods.
 BEST_LIKELIHOOD = {
     dataset: max((column[dataset] for column in LOG_LIKELIHOOD.values()), key=float) for dataset in RMSE["VI"]
 }
-SMALL_TABLE = 1000  # training and test rows together; below, coverage may be further off
+SMALL_TABLE = 1000  # training and test rows together; below this, coverage may be further off
 ALLOWED = {True: 0.025, False: 0.015}  # points, for a small table or not
 
 
@@ -67,7 +67,7 @@ def _digits(printed: str) -> int:
 
 
 def _at_most(ours: Figure, printed: str) -> bool:
-    """Ours is rounded to the digits that were printed."""
+    """Whether ours, rounded to the printed digits, is at most the printed figure."""
     return ours.value is not None and round(ours.value, _digits(printed)) <= float(printed)
 
 

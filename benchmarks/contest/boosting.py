@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from benchmarks.contest.forecast import Array, Forecast, normal_forecast
+from benchmarks.contest.forecast import Forecast, normal_forecast
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 
 
 def catboost(seed: int, **settings: Any) -> Any:
@@ -43,7 +44,7 @@ class UncertainCatBoost:
 
 
 class NGBoost:
-    """Normal predictions, the default distribution of NGBoost. Its default trees get the seed, which it does not pass on to them."""
+    """Normal predictions, NGBoost's default. Its trees get the seed here, because it does not pass it on to them."""
 
     def __init__(self, seed: int) -> None:
         from ngboost import NGBRegressor

@@ -7,7 +7,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.contest.forecast import LEVELS, Array, Forecast
+from benchmarks.contest.forecast import LEVELS, Forecast
+from extranets._arrays import Array
 
 
 class CvPlus:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from extranets import metrics
+from extranets._arrays import Array
 from extranets.uncertainty import predictive
 
-Array = npt.NDArray[np.float64]
 LEVELS = (0.9, 0.95)
 FIFTHS = 5
 
@@ -40,7 +39,7 @@ class Model(Protocol):
 
 
 def normal_forecast(mean: Array, std: Array) -> Forecast:
-    """Of a method whose predictions are Normal. Shape: ``(n,)``, ``(n,)``."""
+    """The forecast of a method whose predictions are Normal. Shape: ``(n,)``, ``(n,)``."""
     return Forecast(mean, predictive.interval(mean, std, LEVELS), std)
 
 
@@ -82,7 +81,7 @@ def interval_scores(y: Array, bounds: Array | None, level: float) -> dict[str, A
 def by_width(y: Array, lower: Array, upper: Array) -> tuple[list[int], list[int], list[float]]:
     """Rows, covered rows and mean width of each fifth of the rows, from the narrowest intervals to the widest.
 
-    Intervals of one width are shared out in the order of the rows.
+    Rows with intervals of equal width are taken in their order.
     """
     covered = (lower <= y) & (y <= upper)
     width = upper - lower

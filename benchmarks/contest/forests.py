@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.contest.forecast import LEVELS, Array, Forecast
+from benchmarks.contest.forecast import LEVELS, Forecast
 from benchmarks.contest.scikit import TREES
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 
 # Middles of 100 equal parts: the CRPS of this "sample" is twice the mean pinball loss of the quantiles.
 SPREAD = (np.arange(100) + 0.5) / 100

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks.contest.forecast import LEVELS, Array, Forecast
+from benchmarks.contest.forecast import LEVELS, Forecast
 from benchmarks.machine import THREADS
 from extranets import ExtraNetsRegressor
+from extranets._arrays import Array
 
 REFERENCE = "extranets default"  # the method that all others are compared with
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import joblib
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contest.forecast import Array, scores
+from benchmarks.contest.forecast import scores
 from benchmarks.contest.methods import Method
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 from extranets.data import uci
 
 Record = dict[str, Any]
@@ -54,7 +55,7 @@ _table = cache(uci.read)
 
 
 def uci_tasks(datasets: Iterable[str], methods: Iterable[str], n_splits: int | None) -> list[Task]:
-    """All methods of a split stand together, so that what a stopped run leaves can be compared."""
+    """All methods of a split stand together, so that the records of a stopped run can be compared."""
     return [
         Task(dataset, split, method)
         for dataset in datasets
@@ -71,7 +72,7 @@ def task_of(record: Record) -> Task:
 
 
 def read(*paths: Path) -> list[Record]:
-    """The records of all files. Where two stand for the same task, the later one counts. A file that is not there holds none."""
+    """The records of all files. Of two records of the same task, the later one counts. A missing file holds none."""
     found: dict[Task, Record] = {}
     for path in paths:
         for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], start=1):
@@ -80,13 +81,13 @@ def read(*paths: Path) -> list[Record]:
                 found[task_of(record)] = record
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
-                    f"{path}, line {number} is no record ({error!r}). Delete the line; its fit is done again."
+                    f"{path}, line {number} is not a record ({error!r}). Delete the line; its fit is done again."
                 ) from error
     return list(found.values())
 
 
 def chosen(records: Iterable[Record], tasks: Iterable[Task]) -> list[Record]:
-    """Those of the tasks, in their order."""
+    """The records of the tasks, in the tasks' order."""
     by_task = {task_of(record): record for record in records}
     return [by_task[task] for task in tasks if task in by_task]
 
@@ -122,7 +123,7 @@ def attempt(task: Task, method: Method, load: Load) -> tuple[Task, Record | str]
 
 
 def installed(methods: Mapping[str, Method], tell: Tell) -> dict[str, Method]:
-    """The methods whose packages are there; a line for each that is skipped."""
+    """The methods whose packages are installed. Tells a line for each method that is skipped."""
     for name, method in methods.items():
         if method.missing:
             tell(f"skipped: {name} ({', '.join(method.missing)} not installed)")
@@ -137,7 +138,7 @@ def run(
     Returns
     -------
     list of Task
-        Those that failed. They leave no record, so that the next run tries them again.
+        The tasks that failed. They leave no record, so that the next run tries them again.
     """
     done = {task_of(record) for record in read(path)}
     todo = [task for task in tasks if task not in done]

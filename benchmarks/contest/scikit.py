@@ -12,8 +12,9 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.contest.forecast import Array, Forecast
+from benchmarks.contest.forecast import Forecast
 from benchmarks.machine import THREADS
+from extranets._arrays import Array
 
 TREES = 500
 

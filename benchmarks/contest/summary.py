@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.contest.forecast import FIFTHS, Array, percent
+from benchmarks.contest.forecast import FIFTHS, percent
 from benchmarks.contest.records import Record
+from extranets._arrays import Array
 from extranets.studies.tables import Figure
 
-# Scores of which more is better. Of all others less is.
+# Scores of which more is better. Of all others, less is better.
 LARGER_IS_BETTER = ("log_likelihood",)
 
 
@@ -78,7 +79,7 @@ class Ranks(NamedTuple):
 
 
 def average_ranks(results: Results, score: str) -> Ranks:
-    """Of the methods that have every data set, by their means over the splits that all of them have."""
+    """Ranks of the methods that have every data set, by their means over the splits that all of them have."""
     from scipy.stats import rankdata
 
     methods = results.complete(score)
@@ -106,7 +107,7 @@ class ByWidth(NamedTuple):
 
 
 def by_width(results: Results, method: str, level: float) -> ByWidth | None:
-    """None for a method without intervals. Rows of all splits of a data set count alike, and so do data sets."""
+    """None for a method without intervals. All rows of a data set count equally, and so do data sets."""
     coverage, widening = [], []
     for dataset in results.datasets:
         cells = [

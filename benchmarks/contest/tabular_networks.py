@@ -9,7 +9,7 @@ from benchmarks.machine import THREADS
 
 
 def _silence() -> None:
-    """Otherwise each fit prints lines about devices and advertisements between ours."""
+    """Silence the lines about devices, and the advertisements, that each fit prints between ours."""
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 
 

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Write a file all at once: a reader sees the old file or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 def write(path: str | bytes | os.PathLike[str], parts: Iterable[Any]) -> None:
     """Write the buffers ``parts`` one after the other, so that readers see the old file or the new one, even after a power cut.
 
-    A link is followed; a file that is replaced passes its permissions on.
+    A link is followed. A file that is replaced passes its permissions on to the new one.
     """
     target = Path(os.path.realpath(os.fsdecode(path)))
     if not target.parent.is_dir():
@@ -36,11 +36,11 @@ def write(path: str | bytes | os.PathLike[str], parts: Iterable[Any]) -> None:
 
 
 def refuse_special(target: Path) -> None:
-    """A pipe or a device would be replaced by a file of its name."""
+    """Refuse a pipe or a device: writing would put a plain file in its place."""
     if target.exists() and not target.is_file():
         raise OSError(f"{target} is a pipe, a device or the like, not a file; give the name of a file.")
 
 
 def beside(target: Path) -> Path:
-    """A new name in the same folder. It does not hold the old one, which may be as long as the file system allows."""
+    """A new name in the same folder. It does not contain the target's name, which may be as long as the system allows."""
     return target.with_name(f".{uuid.uuid4().hex}.tmp")

@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 def hold() -> None:
-    """From now on Ctrl-C ends the process without a traceback: nothing has been begun."""
+    """From now on Ctrl-C ends the process without a traceback: no work has begun."""
     if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler and _in_main_thread():
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
 
@@ -28,12 +28,12 @@ def release() -> None:
 
 
 def _in_main_thread() -> bool:
-    """No other may set what a signal does."""
+    """Whether this is the main thread: only there may a program set what a signal does."""
     return threading.current_thread() is threading.main_thread()
 
 
 def _is_command() -> bool:
-    """Processes that the command starts may have its arguments, but they have another main module."""
+    """Whether this process is the command. Its child processes may have its arguments, but have another main module."""
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     return (
         script is not None

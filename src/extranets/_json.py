@@ -1,4 +1,4 @@
-"""Python and NumPy values as JSON has them."""
+"""Python and NumPy values in the types that JSON has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """In JSON's types. Infinite and unknown numbers become null: JSON has neither.
+    """The value in JSON's types. Infinity and NaN become null, because JSON has neither.
 
     Examples
     --------

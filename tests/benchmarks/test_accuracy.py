@@ -1,4 +1,4 @@
-"""Statistical checks against figures that were found independently of this code. Long: run by make test-all."""
+"""Statistical checks against figures from independent code. They take long; make test-all runs them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_rmse_agrees_with_the_prototype_on_a_small_set():
     assert abs(rmse.mean() - PROTOTYPE["boston"][0]) < 2 * standard_error(rmse)
 
 
-def test_intervals_cover_less_outside_of_the_rows():
+def test_intervals_cover_less_outside_the_training_rows():
     """1,000 test rows: four standard errors of a share of 0.9 are 0.038, and a fit to 300 rows is not exact."""
     coverage = far_coverage("plane", 1)
     assert set(coverage) == {"calibrated", "total", "paper"}
@@ -54,7 +54,7 @@ NONLINEAR = {"train": (0.983, 0.960, 0.928), "holdout": (0.985, 0.960, 0.927)}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", NONLINEAR)
-def test_coverage_on_the_nonlinear_process(noise):
+def test_coverage_agrees_with_the_prototype_on_the_nonlinear_process(noise):
     """Both figures are means over about 40 data sets, so their difference has about sqrt(2) times our standard error."""
     coverage, _ = simulated_coverage("nonlinear", {"noise": noise, "interval": "paper"}, 40)
     error = np.sqrt(2) * standard_error(coverage)
@@ -62,7 +62,7 @@ def test_coverage_on_the_nonlinear_process(noise):
 
 
 @pytest.mark.slow
-def test_coverage_with_the_papers_own_arrangement():
+def test_coverage_agrees_with_the_papers_own_arrangement():
     """The prototype's .983/.961/.926 and mean squared error of about 11.4, from the same arrangement over 40 to 60 data sets."""
     coverage, error = paper_coverage("nonlinear", 60)
     assert (np.abs(coverage.mean(axis=0) - [0.983, 0.961, 0.926]) < 2 * np.sqrt(2) * standard_error(coverage)).all()
@@ -75,8 +75,8 @@ LINEAR = (0.99, 0.97, 0.91)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["train", "holdout", "cv"])
-def test_coverage_on_the_linear_process(noise):
-    """The paper's single data set has the binomial standard error of 300 rows; tolerance two of it, plus its rounding."""
+def test_coverage_agrees_with_the_paper_on_the_linear_process(noise):
+    """The paper's single data set has the binomial standard error of 300 rows. Two of it and rounding are allowed."""
     coverage, _ = simulated_coverage("linear", {"noise": noise, "interval": "paper"}, 40)
     printed = np.array(LINEAR)
     error = np.sqrt(printed * (1 - printed) / 300 + standard_error(coverage) ** 2)
@@ -93,7 +93,7 @@ def test_default_intervals_cover_at_their_level(process):
 
 
 @pytest.mark.slow
-def test_out_of_fold_noise_on_the_nonlinear_process():
+def test_out_of_fold_noise_covers_like_hold_out_noise():
     """Near the prototype's figure for hold-out noise with a refit on all rows, .987/.966/.942 (another estimate of the same kind).
 
     Ours comes from five folds instead of one hold-out, so one more point is allowed beside the sampling error.

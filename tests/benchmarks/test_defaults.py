@@ -23,7 +23,7 @@ def test_every_variant_is_an_estimator():
     assert defaults.VARIANTS[defaults.DEFAULT] == {}
 
 
-def test_inner_splits_part_the_rows():
+def test_inner_splits_partition_the_rows():
     X, y = np.arange(200.0).reshape(100, 2), np.arange(100.0)
     split = defaults.inner_split(X, y, 3)
     assert len(split.y) == 85 and len(split.y_test) == 15
@@ -56,7 +56,7 @@ def test_relative_scores_are_paired():
         record("a", 1, "default", rmse=10.0, log_likelihood=0.0),
         record("a", 0, "x", rmse=2.0, log_likelihood=0.25),
         record("a", 1, "x", rmse=5.0, log_likelihood=0.25),
-        record("a", 2, "x", rmse=99.0, log_likelihood=9.0),  # the default lacks it
+        record("a", 2, "x", rmse=99.0, log_likelihood=9.0),  # the default has no such split
         record("b", 0, "default", rmse=1.0, log_likelihood=0.5),
     ]
     results = Results(found)
@@ -67,7 +67,7 @@ def test_relative_scores_are_paired():
     assert rows["x"] == {"variant": "x", "a": "+0.0", "b": None, "mean": "+0.00"}
 
 
-def test_run_and_table(tmp_path, capsys):
+def test_run_and_table_print_scores_against_the_default(tmp_path, capsys):
     path = tmp_path / "records.jsonl"
     arguments = ["run", "--dataset", "steps", "--variant", "preset fast", "--splits", "1", "--out", str(path)]
     defaults.VARIANTS["preset fast"], kept = {"max_iter": 2, "numeric_encoding": None}, defaults.VARIANTS["preset fast"]
@@ -102,7 +102,7 @@ def test_likelihood_is_compared_with_the_best_column():
     assert (wine["best published"], naval["best published"]) == ("-0.92 (missed)", "5.63")
 
 
-def test_small_tables_may_be_further_off():
+def test_small_tables_may_miss_the_coverage_by_more():
     scores = {"coverage_90": 0.92, "coverage_95": 0.95}
     large = record("wine", 0, "ours", **scores)
     small = {**record("yacht", 0, "ours", **scores), "n_train": 277, "n_test": 31}
@@ -111,7 +111,7 @@ def test_small_tables_may_be_further_off():
     assert [row["95%"] for row in rows] == ["0.950", "0.950"]
 
 
-def test_published_command(tmp_path, capsys):
+def test_the_published_command_prints_one_method_beside_the_published_figures(tmp_path, capsys):
     path = tmp_path / "records.jsonl"
     scores = {"rmse": 0.5, "log_likelihood": -0.5, "coverage_90": 0.9, "coverage_95": 0.95}
     path.write_text(json.dumps(record("wine", 0, "extranets default", **scores)) + "\n")

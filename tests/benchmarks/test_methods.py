@@ -28,7 +28,7 @@ def test_every_published_row_has_a_figure_for_every_data_set():
         (-2.80, "-2.57", True, "worse by 2.3 s.e."),
     ],
 )
-def test_verdict(mean, printed, larger, expected):
+def test_verdict_compares_in_standard_errors(mean, printed, larger, expected):
     values = mean + 0.1 * np.sqrt(4) * np.array([-1, -1, 1, 1]) * np.sqrt(3 / 4)  # standard error 0.1
     assert methods.standard_error(values) == pytest.approx(0.1)
     assert methods.verdict(values, printed, larger) == expected
@@ -36,7 +36,7 @@ def test_verdict(mean, printed, larger, expected):
 
 @needs_data
 @pytest.mark.parametrize("method", ["VI", "PBP", "Deep ensemble", "Mean-variance", "Bootstrap", "Delta method"])
-def test_one_split(method):
+def test_one_split_runs(method):
     figures = methods.run_split(method, "yacht", 0, None)
     assert 0 < figures.rmse < 5 and np.isfinite(figures.log_likelihood) and figures.coverage > 0.5
 

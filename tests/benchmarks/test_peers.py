@@ -34,7 +34,7 @@ def marks(method: str) -> list[pytest.MarkDecorator]:
 
 
 def simulated(dataset: str, split: int) -> Split:
-    """In units that a method must not mind."""
+    """A split with large targets far from zero. Their units must not harm a method."""
     X, y, X_test, y_test = linear_process(260, random_state=split).split(200)
     return Split(X, 1000 * y + 1e5, X_test, 1000 * y_test + 1e5)
 
@@ -45,7 +45,7 @@ def tasks(n_splits: int = 2, methods=QUICK) -> list[Task]:
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
-    """Two OpenMP threads wait for each other, for seconds if other tests have the cores."""
+    """One thread: two OpenMP threads wait for each other, for seconds if other tests use the cores."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "THREADS", 1)
         yield
@@ -81,8 +81,8 @@ def test_every_installed_method_predicts_better_than_the_mean(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=marks(name)) for name in ("CatBoost with uncertainty", "NGBoost")]
 )
-def test_the_deviation_is_no_variance(name):
-    """Pure noise with standard deviation 10, where a variance taken for a deviation, or the reverse, is off by a factor of 10 or 3."""
+def test_predicted_deviations_are_not_variances(name):
+    """Pure noise with standard deviation 10. Confusing deviation and variance is then wrong by a factor of 10 or 3."""
     method = METHODS[name]
     if method.missing:
         pytest.skip(f"{', '.join(method.missing)} not installed")
@@ -93,7 +93,7 @@ def test_the_deviation_is_no_variance(name):
     assert 6 < np.median(std) < 13
 
 
-def test_a_fit_has_the_threads_that_all_have():
+def test_every_fit_has_the_benchmarks_number_of_threads():
     class Counting:
         def fit(self, X, y):
             self.threads = {library["num_threads"] for library in threadpool_info()}
@@ -106,7 +106,7 @@ def test_a_fit_has_the_threads_that_all_have():
     assert model.threads == {records.THREADS}
 
 
-def test_a_missing_package_is_skipped_and_said():
+def test_a_method_without_its_package_is_skipped_with_a_message():
     lines: list[str] = []
     methods = {**QUICK, "unheard-of": Method(("scikit-learn", "no-such-package"), METHODS["MLP"].make)}
     assert list(records.installed(methods, lines.append)) == list(QUICK)
@@ -119,7 +119,7 @@ def test_a_missing_package_is_skipped_and_said():
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 
-def test_coverage_in_fifths_by_hand():
+def test_coverage_in_fifths_matches_values_computed_by_hand():
     """Ten intervals around zero with half widths 1 to 10, given in mixed order; the three widest miss."""
     half = np.array([3.0, 10, 1, 7, 5, 9, 2, 8, 4, 6])
     y = np.where(half > 7, 2 * half, 0.0)
@@ -146,14 +146,14 @@ def test_scores_are_those_of_the_predicted_distribution(dof):
 
 
 @pytest.mark.parametrize("distribution", ["student", "normal"])
-def test_our_forecast_has_the_degrees_of_freedom(distribution):
+def test_our_forecast_has_the_estimators_degrees_of_freedom(distribution):
     data = simulated("", 0)
     model = nets(partial(ExtraNetsRegressor, 3, max_iter=5, distribution=distribution), 0).fit(data.X, data.y)
     found = model.forecast(data.X_test)
     assert found.dof == model.estimator.degrees_of_freedom_ and (found.dof is None) == (distribution == "normal")
 
 
-def test_normal_intervals_have_the_levels_they_are_named_after():
+def test_normal_intervals_have_their_stated_levels():
     found = forecast.normal_forecast(np.array([1.0]), np.array([2.0]))
     assert found.bounds[0, :, 0] == pytest.approx([1 - 2 * 1.6448536, 1 + 2 * 1.6448536])
     assert found.bounds[0, :, 1] == pytest.approx([1 - 2 * 1.9599640, 1 + 2 * 1.9599640])
@@ -174,7 +174,7 @@ def test_records_have_every_score(run_file):
     assert ours["width_95"] > ours["width_90"] > 0 and ours["interval_score_90"] > ours["width_90"]
 
 
-def test_what_is_there_is_not_done_again(run_file, tmp_path):
+def test_recorded_tasks_are_not_done_again(run_file, tmp_path):
     path = tmp_path / "records.jsonl"
     path.write_text("".join(run_file.read_text().splitlines(keepends=True)[:3]))
     before, lines = path.read_text(), []
@@ -184,7 +184,7 @@ def test_what_is_there_is_not_done_again(run_file, tmp_path):
     assert [records.task_of(record) for record in records.read(path)] == tasks(3)
 
 
-def test_a_failure_is_said_leaves_no_record_and_does_not_stop_the_run(tmp_path):
+def test_a_failure_is_reported_without_a_record_and_does_not_stop_the_run(tmp_path):
     def broken(seed: int):
         raise ValueError("no such luck")
 
@@ -208,7 +208,7 @@ def test_a_damaged_line_is_named(tmp_path, line):
     path = tmp_path / "records.jsonl"
     records.append(path, {"dataset": "d", "split": 0, "method": "m"})
     path.write_text(path.read_text() + line)
-    with pytest.raises(ValueError, match=r"records\.jsonl, line 2 is no record"):
+    with pytest.raises(ValueError, match=r"records\.jsonl, line 2 is not a record"):
         records.read(path)
 
 
@@ -235,7 +235,7 @@ def made_up(table: dict[str, dict[str, list[float]]], score: str = "rmse") -> Re
     )
 
 
-def test_paired_differences_by_hand():
+def test_paired_differences_match_values_computed_by_hand():
     """Leads 2, 0, -1, 3 on the four splits that both have: mean 1, variance 10/3, standard error sqrt(10/12)."""
     results = made_up({"ours": {"d": [1.0, 2.0, 5.0, 1.0]}, "peer": {"d": [3.0, 2.0, 4.0, 4.0, 99.0]}})
     found = summary.paired(results, "d", "peer", "ours", "rmse")
@@ -252,7 +252,7 @@ def test_more_likelihood_is_better():
 
 
 def test_average_ranks_share_ties_and_leave_out_incomplete_methods():
-    """On d the means are 1, 1, 3 (ranks 1.5, 1.5, 3); on e 2, 1, 3 (ranks 2, 1, 3). The fourth method has no e."""
+    """On d the means are 1, 1, 3 (ranks 1.5, 1.5, 3); on e 2, 1, 3 (ranks 2, 1, 3). The fourth method lacks e."""
     table = {
         "a": {"d": [1.0], "e": [2.0]},
         "b": {"d": [1.0], "e": [1.0]},
@@ -264,12 +264,12 @@ def test_average_ranks_share_ties_and_leave_out_incomplete_methods():
 
 
 def test_ranks_use_only_the_splits_that_all_have():
-    """Over its own splits b would be first; on the one split that both have it is second."""
+    """Over its own splits, b would be first. On the only split that both have, it is second."""
     ranks = summary.average_ranks(made_up({"a": {"d": [2.0]}, "b": {"d": [3.0, 0.0]}}), "rmse")
     assert ranks.average["a"].value == 1.0 and ranks.n_splits == {"d": 1}
 
 
-def test_coverage_by_width_counts_rows_over_splits_and_then_data_sets_alike():
+def test_coverage_by_width_weighs_rows_of_all_splits_and_then_data_sets_equally():
     def record(dataset, split, rows, covered, width):
         names = {"rows": [rows] * 5, "covered": [covered] * 5, "width": [1.0, 1, 1, 1, width]}
         return {"dataset": dataset, "split": split, "method": "m", "coverage_90": 0.0} | {
@@ -307,7 +307,7 @@ def test_a_method_can_be_left_out(run_file, capsys):
     assert REFERENCE in printed and "HistGradientBoosting" not in printed
 
 
-def test_a_table_of_a_file_in_markdown(run_file, capsys):
+def test_tables_are_printed_in_markdown(run_file, capsys):
     accuracy.main(["table", str(run_file), "--markdown", "--dataset", "boston", "--splits", "1"])
     printed = capsys.readouterr().out
     for title in (
@@ -325,13 +325,13 @@ def test_a_table_of_a_file_in_markdown(run_file, capsys):
     assert float(row.split("|")[2]) == pytest.approx(first["rmse"], rel=1e-3)
 
 
-def test_tables_on_a_terminal(run_file):
+def test_tables_are_printed_on_a_terminal(run_file):
     with (console := Console(width=200)).capture() as captured:
         show(Results(records.read(run_file)), REFERENCE, markdown=False, console=console)
     assert "HistGradientBoosting" in captured.get() and "narrowest" in captured.get()
 
 
-def test_a_file_that_is_not_there_is_refused(capsys, tmp_path):
+def test_a_missing_file_is_refused(capsys, tmp_path):
     with pytest.raises(SystemExit):
         accuracy.main(["table", str(tmp_path / "none.jsonl")])
     assert "there is no file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The benchmarks run. What they print is not judged here: speed is measured on a quiet machine, never in a test."""
+"""The benchmarks run. Their figures are not judged here: speed is measured on a quiet machine, never in a test."""
 
 from __future__ import annotations
 

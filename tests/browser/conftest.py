@@ -15,7 +15,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @pytest.fixture(scope="session")
 def browser():
-    """Skips, and says so, where there is no browser or nothing to steer it with."""
+    """Skips where there is no browser, or no playwright to control it."""
     steering = pytest.importorskip("playwright.sync_api", reason='no playwright: pip install "extranets[browser]"')
     path = os.environ.get("EXTRANETS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
@@ -36,7 +36,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser):
-    """Opens a file with the given settings. At the end, nothing may have been fetched and no error logged."""
+    """Opens a file with the given settings. Fails at the end if anything was fetched or an error was logged."""
     contexts, requests, errors = [], [], []
 
     def opened(path, **settings):

@@ -28,7 +28,7 @@ def page(open_page, report):
 
 
 def move(page, index):
-    """As a mouse would, but exactly."""
+    """Move the slider as a mouse would, but to an exact position."""
     page.locator("#level").evaluate(
         "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }", index
     )
@@ -98,7 +98,7 @@ def test_the_keyboard_moves_the_slider_and_the_mark(page):
 
 
 def test_the_mouse_moves_the_slider(page):
-    page.locator("#level").click()  # in its middle
+    page.locator("#level").click()  # clicks its middle
     assert read(page)["nominal"] in ("51 %", "52 %", "53 %")
 
 
@@ -106,7 +106,7 @@ def test_both_views_mark_the_same_rows(page):
     missed = page.locator("#rows-figure .interval.miss").count()
     page.check("input[value=errors]")
     assert page.locator("#rows-figure .interval.miss").count() == missed
-    assert "less predicted" in page.locator("#rows-figure svg").text_content()
+    assert "minus predicted" in page.locator("#rows-figure svg").text_content()
 
 
 def test_the_readout_is_announced(page):
@@ -117,7 +117,7 @@ def test_the_readout_is_announced(page):
 # -- for everyone ------------------------------------------------------------------------------------------------------
 
 
-def test_every_picture_has_a_name(page):
+def test_every_figure_has_a_name(page):
     svgs = page.locator("svg:visible")
     assert svgs.count() >= 17
     for svg in svgs.all():
@@ -159,7 +159,7 @@ def test_figures_change_with_the_theme_at_a_click(page):
     assert curve.evaluate(stroke) == before and colours(page) == body
 
 
-def test_names_of_users_do_nothing(page):
+def test_names_given_by_users_run_no_script(page):
     assert page.locator("img").count() == 0
     assert EVIL in page.locator("h1").inner_text()
     assert EVIL in page.locator(".about dt").last.inner_text()
@@ -204,7 +204,7 @@ def test_paper_shows_no_controls_and_light_colours(open_page, report):
     assert page.pdf(format="A4")[:4] == b"%PDF"
 
 
-def test_without_scripts_there_is_the_static_figure(open_page, report):
+def test_the_static_figure_is_shown_without_scripts(open_page, report):
     page = open_page(report, java_script_enabled=False)
     assert not page.locator("#level").is_visible() and not page.locator("#theme").is_visible()
     assert page.locator("#intervals ~ noscript svg.figure").is_visible()
@@ -222,7 +222,7 @@ def test_screenshots_are_not_blank(open_page, report, tmp_path, settings):
 
 
 @pytest.mark.parametrize("name", ["five rows", "infinite bounds", "zero variance", "one row"])
-def test_odd_predictions_work_in_the_page(open_page, tmp_path, name):
+def test_odd_predictions_make_a_working_page(open_page, tmp_path, name):
     path = tmp_path / "odd.html"
     path.write_text(render(summarise(ODD[name])), encoding="utf-8")
     page = open_page(path)
@@ -275,7 +275,7 @@ SIZES = {  # factor and shift of targets between about -15 and 15
     "1e15": (1e15, 0.0),
     "1e12 ± 1000": (100.0, 1e12),
 }
-# Boxes of letters are a little higher than what is seen of them.
+# The boxes of letters are a little higher than the letters.
 COVERED = """labels => labels.map(e => [e.textContent, e.getBoundingClientRect()]).flatMap(([text, a], i, all) =>
     all.slice(i + 1).filter(([_, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3).map(([other, _]) => [text, other]))"""
@@ -304,7 +304,7 @@ def test_numbers_of_any_size_have_room(open_page, sized, settings):
     assert page.locator("#rows-figure text").evaluate_all(COVERED) == [] and overflow(page) <= 0
 
 
-def test_ticks_of_any_size_are_told_apart_and_are_those_of_python(open_page, sized):
+def test_ticks_of_any_size_are_distinct_and_equal_those_of_python(open_page, sized):
     page = open_page(sized)
     for axis in ("x", "y"):
         texts = page.locator(f"#rows-figure .{axis}-tick").all_text_contents()

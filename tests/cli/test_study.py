@@ -62,7 +62,7 @@ def test_parquet_goes_to_a_file(simulation, tmp_path):
 
 def test_a_folder_that_is_no_run_is_said(tmp_path):
     done = extranets("study", "compare", tmp_path)
-    assert done.returncode == 1 and "is no run" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "is not a run" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_ctrl_c_keeps_what_is_done_and_tells_how_to_go_on(tmp_path):

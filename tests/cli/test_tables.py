@@ -581,7 +581,7 @@ def test_report_needs_a_table_or_a_run(rents, here, tmp_path):
     assert here("report", rents / "model.xnet").returncode == 2
     assert here("report", tmp_path, rents / "test.csv").returncode == 2
     done = here("report", tmp_path)
-    assert done.returncode == 1 and "is no run" in done.stderr
+    assert done.returncode == 1 and "is not a run" in done.stderr
 
 
 def test_demo_goes_the_whole_way(extranets, tmp_path):

@@ -1,4 +1,4 @@
-"""Downloads, from a server in this process: what is fetched, checked, kept and said when it fails."""
+"""Downloads from a server in this process: what is fetched, checked and kept, and what a failure says."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch):
-    """Every source's address is one of this server, by the number of the source: /0/..., /1/..."""
+    """A server to which the addresses of all sources are redirected, by the number of the source: /0/..., /1/..."""
     server = Server()
     moved = {
         name: tuple(
@@ -127,7 +127,7 @@ def random_rows(name: str) -> list[list[str]]:
 
 
 def expect(monkeypatch, name: str, rows: list[list[str]]) -> np.ndarray:
-    """Take these rows for the right ones."""
+    """Make the checksum that of these rows."""
     values = np.array(rows, dtype=np.float64)
     digest = hashlib.sha256(np.ascontiguousarray(values[:, :-1]).tobytes() + values[:, -1].tobytes()).hexdigest()
     monkeypatch.setattr(download, "CHECKSUMS", {name: digest})
@@ -198,7 +198,7 @@ def test_load_downloads_only_when_asked_to(server, monkeypatch, tmp_path):
     assert len(server.asked) == 1
 
 
-def test_a_file_fetched_by_hand_is_taken(server, monkeypatch, tmp_path):
+def test_a_file_downloaded_by_hand_is_used(server, monkeypatch, tmp_path):
     rows = random_rows("wine")
     expect(monkeypatch, "wine", rows)
     with pytest.raises(download.DownloadError) as caught:
@@ -233,7 +233,7 @@ def test_without_a_network_the_message_says_what_to_do(monkeypatch, tmp_path):
     assert files_in(tmp_path) == []
 
 
-def test_a_silent_server_is_given_up(monkeypatch, tmp_path):
+def test_a_silent_server_is_given_up_on(monkeypatch, tmp_path):
     monkeypatch.setattr(download, "TIMEOUT", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -258,12 +258,12 @@ def test_other_values_or_another_order_are_refused(server, monkeypatch, tmp_path
     expect(monkeypatch, "concrete", rows)
     change(rows)
     serve(server, "concrete", rows)
-    with pytest.raises(download.DownloadError, match=r"values differ from the benchmark's, or their order \(SHA-256"):
+    with pytest.raises(download.DownloadError, match=r"values, or their order, differ from the benchmark's \(SHA-256"):
         download.download("concrete", tmp_path)
     assert files_in(tmp_path) == []
 
 
-def test_the_second_source_helps_out(server, monkeypatch, tmp_path):
+def test_the_second_source_is_used_when_the_first_fails(server, monkeypatch, tmp_path):
     rows = random_rows("yacht")
     expect(monkeypatch, "yacht", rows)
     serve(server, "yacht", rows, 1)
@@ -302,14 +302,14 @@ def test_ctrl_c_leaves_nothing(server, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("boston", b"<html>moved</html>", "what came is not a table"),
+        ("boston", b"<html>moved</html>", "the file is not a table"),
         ("boston", b"1 2 3\n4 5 6\n", "2 rows, but boston has 506"),
         ("boston", None, "HTTP Error 404"),
-        ("wine", b"1;2;3\n", r"no zip archive with 'winequality-red\.csv'"),
-        ("wine", zipped("winequality-white.csv", b"1;2\n"), r"no zip archive with 'winequality-red\.csv'"),
+        ("wine", b"1;2;3\n", r"not a zip archive with 'winequality-red\.csv'"),
+        ("wine", zipped("winequality-white.csv", b"1;2\n"), r"not a zip archive with 'winequality-red\.csv'"),
     ],
 )
-def test_something_else_at_the_address_is_refused(server, tmp_path, name, content, message):
+def test_a_file_of_another_kind_is_refused(server, tmp_path, name, content, message):
     if content is not None:
         server.files[path_of(name)] = content
     with pytest.raises(download.DownloadError, match=message):
@@ -331,7 +331,7 @@ def test_large_files_show_progress_on_standard_error(server, monkeypatch, tmp_pa
 # --- the real tables
 
 
-# SHA-256 of the originals, as others published them.
+# SHA-256 of the original files, as published by others.
 ORIGINALS = {
     "boston": "baadf72995725d76efe787b664e1f083388c79ba21ef9a7990d87f774184735a",
     "kin8nm": "7b9bf0301ac936d88122557a151e1ba8f1ebc278fcf46d9f3c6d462debdbc8ad",
@@ -339,7 +339,7 @@ ORIGINALS = {
     "wine": "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
 }
 REAL_DATA = os.environ.get("EXTRANETS_DATA")
-needs_data = pytest.mark.skipif(not REAL_DATA, reason="EXTRANETS_DATA is not set: the real data sets are not at hand")
+needs_data = pytest.mark.skipif(not REAL_DATA, reason="EXTRANETS_DATA is not set: the real data sets are not available")
 
 
 def real_text(name: str) -> str:
@@ -355,10 +355,12 @@ def test_checksums_are_those_of_the_benchmark(name):
 @needs_data
 @pytest.mark.parametrize("name", list(ORIGINALS))
 def test_the_originals_hold_the_same_rows(server, tmp_path, name):
-    """Written as the originals are, the benchmark's rows have the originals' checksums: the order is the same, too."""
+    """The benchmark's rows, written in the format of the originals, have the checksums of the originals."""
     rows = [line.split() for line in real_text(name).splitlines()]
     if name == "wine":
-        rows = [[*row[:9], "2.0" if row[9] == "2" else row[9], *row[10:]] for row in rows]  # one number is written so
+        rows = [
+            [*row[:9], "2.0" if row[9] == "2" else row[9], *row[10:]] for row in rows
+        ]  # one number is written this way
     text = real_text(name) if name == "boston" else FILES[name](rows)
     assert hashlib.sha256(text.encode()).hexdigest() == ORIGINALS[name]
     serve(server, name, rows)

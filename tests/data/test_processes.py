@@ -22,7 +22,7 @@ def sd_with_error(values):
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_shapes_and_types(process):
+def test_samples_have_the_stated_shapes_and_types(process):
     sample = process(random_state=0)
     assert sample.X.shape == (1500, 5)
     assert sample.y.shape == sample.signal.shape == (1500,)
@@ -32,7 +32,7 @@ def test_shapes_and_types(process):
 @pytest.mark.parametrize(
     ("correlation", "one_and_five", "three_and_five"), [("upper", 0.5, 0.5), ("lower", 0.9, 0.6), ("mean", 0.7, 0.55)]
 )
-def test_each_reading_of_the_printed_matrix(correlation, one_and_five, three_and_five):
+def test_correlation_matrix_follows_the_chosen_triangle(correlation, one_and_five, three_and_five):
     wanted = np.array(
         [
             [1.0, 0.5, 0.6, 0.7, one_and_five],
@@ -73,13 +73,13 @@ def test_factor_is_upper_triangular():
     np.testing.assert_allclose(upper[:, 0], first, atol=1e-12)
 
 
-def test_nonlinear_signal_by_hand():
+def test_nonlinear_signal_matches_values_computed_by_hand():
     # Hidden units worked out on paper for zero, the five unit vectors and minus the second.
     rows = np.vstack([np.zeros(5), np.eye(5), -np.eye(5)[1]])
     np.testing.assert_allclose(nonlinear_signal(rows), [23, 49, 58, 66, 5, 64, 64], rtol=1e-14)
 
 
-def test_linear_signal_by_hand():
+def test_linear_signal_matches_values_computed_by_hand():
     # Unit vectors give the plain coefficients; pairs of inputs at 1 add their interaction, if there is one.
     np.testing.assert_allclose(linear_signal(np.eye(5)), [-8, 2, 2, 2, 7], rtol=1e-14)
     pairs = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 0, 1], [1, 0, 0, 1, 0], [0, 1, 1, 0, 0]], dtype=float)
@@ -105,7 +105,7 @@ def test_noise_is_normal_with_the_stated_sd(process, noise_sd):
     assert np.abs(np.corrcoef(noise, sample.X.T)[0, 1:]).max() < 4.5 / np.sqrt(MANY)
 
 
-def test_nonlinear_moments_over_many_rows():
+def test_nonlinear_targets_have_the_known_moments():
     # Known values 72.2 and 47.7, good to one unit of the last digit; to that come four standard errors of this sample
     # (about 0.43 and 0.36). The lower triangle (63.0, 42.8) and restored means (214.9) are far outside.
     y = nonlinear_process(MANY, random_state=7).y
@@ -119,7 +119,7 @@ def test_lower_triangle_gives_another_mean():
     assert y.mean() == pytest.approx(63.0, abs=0.1 + 4 * y.std() / np.sqrt(MANY))
 
 
-def test_linear_moments_over_many_rows():
+def test_linear_targets_have_the_known_moments():
     # The mean of the signal is exact, because the sample covariance is: (n - 1) / n * (3 C12 - C35 + 2 C14).
     sample = linear_process(MANY, random_state=8)
     assert sample.signal.mean() == pytest.approx(2.4 * (MANY - 1) / MANY, abs=1e-9)
@@ -143,7 +143,7 @@ def test_linear_variance_follows_the_gaussian_formula(correlation):
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_random_state_as_in_scikit_learn(process):
+def test_random_state_works_as_in_scikit_learn(process):
     first = process(50, random_state=0)
     np.testing.assert_array_equal(first.y, process(50, random_state=0).y)
     np.testing.assert_array_equal(first.y, process(50, random_state=np.random.RandomState(0)).y)

@@ -23,9 +23,9 @@ from extranets.data import (
 )
 
 ROWS = ["1.5\t2 3 9", "-4 5e1 6 9", "7 8 9 9"]
-# Columns out of order and one unused column, so that a loader which guesses is caught.
+# The columns are out of order and one is unused, so that a loader that guesses is caught.
 SMALL = DatasetInfo("small", "small-folder", rows=3, features=2, n_splits=1)
-# The real description with fewer rows, so that its columns and file names are what is tested.
+# The real description with fewer rows: its columns and file names are tested.
 SONGS = replace(DATASETS["year"], rows=12, n_train=9)
 
 
@@ -49,23 +49,23 @@ def write_splits(folder: Path, train: str = "2 0", test: str = "1", count: str =
 
 
 def real_data() -> Path:
-    """The real folder, or a skip: the data is not part of the project."""
+    """The real folder. Skips without it: the data is not part of the project."""
     if not os.environ.get("EXTRANETS_DATA"):
-        pytest.skip("EXTRANETS_DATA is not set: the real data sets are not at hand")
+        pytest.skip("EXTRANETS_DATA is not set: the real data sets are not available")
     return data_dir()
 
 
 def real_folder(name: str) -> Path:
     folder = real_data() / DATASETS[name].folder / "data"
     if not folder.is_dir():
-        pytest.skip(f"{folder} does not exist: this data set is not at hand")
+        pytest.skip(f"{folder} does not exist: this data set is not available")
     return folder
 
 
 # --- what is known about the data sets
 
 
-def test_ten_data_sets_in_order():
+def test_ten_data_sets_are_listed_in_the_papers_order():
     names = ["boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "year"]
     assert list(DATASETS) == names
     assert [DATASETS[n].rows for n in names] == [506, 1030, 768, 8192, 11934, 9568, 45730, 1599, 308, 515345]

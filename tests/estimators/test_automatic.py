@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from extranets.estimators._automatic import HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, settings
+from extranets.estimators._held_out import cross_validation
 from sklearn.base import clone
 
 import extranets
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
 from extranets.data import linear_process
-from extranets.estimators._automatic import HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, settings
-from extranets.estimators._held_out import cross_validation
 from extranets.estimators.extra_nets import AUTOMATIC, PRESETS, SETTINGS
 
 EFFORTS = ["low", "medium", "high"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from extranets.estimators._resampling import bootstrap_counts
 from scipy import stats
 
 from extranets import BootstrapNetsRegressor, engine
 from extranets._random import Purpose, draw_seed, words
 from extranets.data import linear_process
-from extranets.estimators._resampling import bootstrap_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*out-of-bag")
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from extranets.estimators._copies import CopiedRowsWarning, _hash, count_copies
 
 from extranets import (
     BootstrapNetsRegressor,
@@ -15,7 +16,6 @@ from extranets import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
 )
-from extranets.estimators._copies import CopiedRowsWarning, _hash, count_copies
 
 QUICK = {"hidden_layer_sizes": (3,), "max_iter": 2, "random_state": 0}
 

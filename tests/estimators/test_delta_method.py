@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from extranets.uncertainty.intervals.delta import WEAK, Curvature
 from scipy import stats
 
 from extranets import DeltaMethodRegressor, engine
 from extranets.data import linear_process, nonlinear_process
 from extranets.estimators import delta_method
-from extranets.uncertainty.intervals.delta import WEAK, Curvature
 
 
 def least_squares_interval(X, y, new, coverage):

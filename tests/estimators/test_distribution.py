@@ -7,12 +7,12 @@ import pickle
 import numpy as np
 import onnxruntime
 import pytest
+from extranets.estimators._held_out import hold_out
 from scipy import stats
 
 import extranets
 from extranets import ExtraNetsRegressor
 from extranets._random import draw_seed
-from extranets.estimators._held_out import hold_out
 from extranets.metrics import interval_score
 from extranets.uncertainty.predictive import FEWEST_ROWS
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from extranets.estimators._parameters import SHARED_DOCS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -17,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from extranets.data import linear_process
-from extranets.estimators._parameters import SHARED_DOCS
 from extranets.metrics import interval_score_scorer
 
 # A tiny table may leave the delta method's J'J singular, and few resampled networks leave rows in every bag; both say so.

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from extranets.estimators._held_out import Sample, cross_validation, hold_out
 from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -16,7 +17,6 @@ from extranets import ExtraNetsRegressor, engine
 from extranets._progress import thread_count
 from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
-from extranets.estimators._held_out import Sample, cross_validation, hold_out
 from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
+from extranets.estimators._noise_model import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
 
 import extranets
 from extranets import ExtraNetsRegressor, metrics
-from extranets.estimators._noise_model import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
 from extranets.uncertainty.components import HeldOut
 
 CPU = {"device": "cpu", "n_threads": 1}

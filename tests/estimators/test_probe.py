@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from extranets.estimators._held_out import Sample
+from extranets.estimators._probe import DAMPING, FEWEST_ROWS, MEMBERS, STEEPEST, Probe, as_if_trained_on_all, halves
 
 from extranets import ExtraNetsRegressor
 from extranets.engine import TrainingDiverged
 from extranets.estimators import _probe, extra_nets
-from extranets.estimators._held_out import Sample
-from extranets.estimators._probe import DAMPING, FEWEST_ROWS, MEMBERS, STEEPEST, Probe, as_if_trained_on_all, halves
 from extranets.uncertainty.components import HeldOut
 
 

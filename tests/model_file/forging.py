@@ -1,4 +1,4 @@
-"""Model files taken apart and put together again, with a correct digest: what somebody with bad intentions would write."""
+"""Take model files apart and put them together again with a correct digest, as an attacker would."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Parts:
         self.stored["learned"]["dict"] = list(map(list, (self.learned | {name: tree}).items()))
 
     def fields(self, path):
-        """Of the object that is found on this way through the learned attributes: ``_fitted.ensemble.members``."""
+        """Fields of the object at this path through the learned attributes, such as ``_fitted.ensemble.members``."""
         first, *rest = path.split(".")
         fields = self.learned[first]["object"][1]
         for name in rest:
@@ -46,7 +46,7 @@ class Parts:
         return np.frombuffer(self.body[begin:end], dtype=f"{dtype}{size}").reshape(self.table[name]["shape"]).copy()
 
     def set_array(self, name, array):
-        """Other values, and if need be another shape or type."""
+        """Replace an array. The new one may have another shape or type."""
         arrays = {key: self.array(key) for key in self.table}
         arrays[name] = array
         self.body, begin = b"", 0
@@ -70,7 +70,7 @@ def put_together(parts):
 
 
 def sign(header, body=b""):
-    """A file with this header, in which the digest is put where it belongs."""
+    """A file with this header, into which the digest is written."""
     data = len(header).to_bytes(8, "little") + header + body
     digest = hashlib.sha256(data).hexdigest().encode()
     begin = 8 + len(START)

@@ -1,4 +1,4 @@
-"""Random damage to model files: blind, and by somebody who repairs the digest."""
+"""Random damage to model files: blind, or with the digest corrected afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ODD_VALUES = [
     {"object": ["Architecture", {"n_inputs": 2, "hidden": {"tuple": [3]}, "n_outputs": 1, "n_heads": 1}]},
 ]  # fmt: skip
 
-# -- blind: the digest must find them ------------------------------------------------------------------------------------
+# -- blind: the digest must detect it ------------------------------------------------------------------------------------
 
 
 def flip_bits(data, other, rng):
@@ -141,5 +141,5 @@ def repaired(data, other, rng):
     for _ in range(rng.integers(1, 3)):
         pick(CONTENTS, rng)(parts, others, rng)
     if rng.random() < 0.2:
-        pick(TABLE, rng)(parts, others, rng)  # last: what is said about the arrays may be nonsense now
+        pick(TABLE, rng)(parts, others, rng)  # last: afterwards the table of arrays may make no sense
     return put_together(parts)

@@ -1,4 +1,4 @@
-"""Trees: every value comes back with its type and all its bits, and nothing else can be said."""
+"""Trees: every value comes back with its type and all its bits, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pair:
 
 @storable("test.Temperature")
 class Temperature:
-    """Chooses what to store."""
+    """A class with a stored form of its own."""
 
     def __init__(self, kelvin):
         self.kelvin = kelvin
@@ -74,7 +74,7 @@ SCALARS = (
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**64 - 1)
-    | st.floats().filter(lambda x: not math.isnan(x))  # of NaN only that it is one is kept
+    | st.floats().filter(lambda x: not math.isnan(x))  # NaNs come back as NaN, but not with the same bits
     | st.text()
     | st.binary()
     | st.floats(width=32).map(np.float32)
@@ -89,8 +89,8 @@ TREES = st.recursive(
 )
 
 
-def test_an_alias_is_taken_for_what_it_stands_for():
-    """NumPy 2.5 makes ``NDArray`` by the statement ``type``, where Python has it."""
+def test_an_alias_of_a_type_is_resolved():
+    """NumPy 2.5 makes ``NDArray`` by the statement ``type``, if Python has that."""
     alias = pytest.importorskip("typing_extensions").TypeAliasType
     number = TypeVar("number", bound=np.generic)
     arrays = alias("arrays", np.ndarray[tuple[Any, ...], np.dtype[number]], type_params=(number,))
@@ -123,7 +123,7 @@ def test_every_tree_comes_back(tree):
         {1: np.zeros(1), "1": np.ones(1)},
     ],
 )
-def test_values_that_json_would_spoil_come_back(value):
+def test_values_that_json_would_change_come_back(value):
     assert same(through_json(value), value)
 
 
@@ -189,8 +189,8 @@ LEFT = np.ones(2, np.float32)
     [
         ({}, "0 kinds"),
         ({"tuple": [], "dict": []}, "2 kinds"),
-        ({"tuple": 1}, "no list"),
-        ({"dict": [[1]]}, "no pairs"),
+        ({"tuple": 1}, "does not hold a list"),
+        ({"dict": [[1]]}, "does not hold pairs"),
         ({"dict": [[1, 2], [1, 3]]}, "twice"),
         ({"dict": [[[1], 2]]}, "neither text nor number"),
         ({"dict": [[{"array": "left"}, 2]]}, "neither text nor number"),
@@ -198,9 +198,9 @@ LEFT = np.ones(2, np.float32)
         ({"array": ["left"]}, "cannot be read"),
         ({"float": "1.0"}, "cannot be read"),
         ({"float": {}}, "cannot be read"),
-        ({"bytes": "0g"}, "bytes that are none"),
-        ({"scalar": ["F64", "00"]}, "that is none"),
-        ({"scalar": ["BOOL", "02"]}, "that is none"),
+        ({"bytes": "0g"}, "bytes that are not written in hex"),
+        ({"scalar": ["F64", "00"]}, "with wrong bytes"),
+        ({"scalar": ["BOOL", "02"]}, "with wrong bytes"),
         ({"scalar": ["O", "00"]}, "unknown type"),
         ({"scalar": [["F64"], "00"]}, "unknown type"),
         ({"scalar": ["F64"]}, "cannot be read"),
@@ -218,7 +218,7 @@ LEFT = np.ones(2, np.float32)
         ({"object": ["test.Temperature", {"celsius": "warm"}]}, "celsius is a str"),
     ],
 )
-def test_trees_that_mean_nothing_are_refused(tree, message):
+def test_malformed_trees_are_refused(tree, message):
     with pytest.raises(ModelFileError, match=message):
         decode(tree, left=LEFT, wide=LEFT.astype(float), square=LEFT.reshape(2, 1))
 
@@ -232,14 +232,14 @@ def test_depth_is_limited():
         decode([tree])
 
 
-def test_names_are_registered_once():
+def test_a_name_can_be_registered_only_once():
     with pytest.raises(ValueError, match="already"):
         storable("test.Pair")(type("Other", (Temperature,), {}))
-    with pytest.raises(TypeError, match="no dataclass"):
+    with pytest.raises(TypeError, match="not a dataclass"):
         storable("test.Other")(type("Other", (), {}))
 
 
-def test_random_states_keep_their_place():
+def test_random_states_keep_their_position():
     state = np.random.RandomState(3)
     state.standard_normal(5)  # an odd number: one normal is kept for the next call
     again = through_json(state)
@@ -252,7 +252,7 @@ def test_random_states_keep_their_place():
 @pytest.mark.parametrize(
     "change", [{"position": 625}, {"position": -1}, {"has_gauss": 2}, {"key": {"array": "short"}}, {"gauss": None}]
 )
-def test_states_that_numpy_would_read_beyond_are_refused(change):
+def test_malformed_random_states_are_refused(change):
     fields = {"key": {"array": "key"}, "position": 0, "has_gauss": 0, "gauss": 0.0} | change
     with pytest.raises(ModelFileError, match="RandomState"):
         decode({"object": ["RandomState", fields]}, key=np.zeros(624, np.uint32), short=np.zeros(623, np.uint32))
@@ -278,5 +278,5 @@ def test_states_that_numpy_would_read_beyond_are_refused(change):
         (b"", bytes, True),
     ],
 )
-def test_types(value, hint, expected):
+def test_fits_compares_a_value_with_a_type(value, hint, expected):
     assert fits(value, hint) is expected

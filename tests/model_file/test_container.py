@@ -1,4 +1,4 @@
-"""Bytes: a valid safetensors file, whole or not there, refused when anything about it is wrong."""
+"""Bytes: a valid safetensors file, written completely or not at all, and refused when anything in it is wrong."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_too_many_arrays_or_too_long_a_header_are_not_written(tmp_path):
 def test_a_flipped_bit_is_found_wherever_it_is(tmp_path):
     container.write(tmp_path / "small", '{"a": 1}', {"flags": ARRAYS["flags"]})
     data = (tmp_path / "small").read_bytes()
-    for position in range(0, 8 * len(data), 5):  # in every byte, and each of its bits in turn
+    for position in range(0, 8 * len(data), 5):  # in every byte, another bit each time
         flipped = bytearray(data)
         flipped[position // 8] ^= 1 << position % 8
         refused(tmp_path, flipped, ".")
@@ -103,23 +103,23 @@ def test_every_truncation_is_found(path, tmp_path):
     ("data", "message"),
     [
         (b"", "empty"),
-        (b"abc", "no extranets model"),
-        (b"x,y\n1,2\n3,4\n" * 20, "no extranets model"),
-        (b"\x80\x04\x95" + b"\0" * 200, "no extranets model"),
+        (b"abc", "not an extranets model"),
+        (b"x,y\n1,2\n3,4\n" * 20, "not an extranets model"),
+        (b"\x80\x04\x95" + b"\0" * 200, "not an extranets model"),
         (safetensors.numpy.save({"a": np.zeros(3)}), "another safetensors file"),
         (safetensors.numpy.save({"a": np.zeros(3)}, {"format": "extranets"}), "another safetensors file"),
-        (b"\0" * 100, "no extranets model"),
+        (b"\0" * 100, "not an extranets model"),
     ],
 )
 def test_files_of_another_kind_are_refused(data, message, tmp_path):
     refused(tmp_path, data, message)
 
 
-def test_places_that_are_no_files(tmp_path):
+def test_folders_and_pipes_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="is a folder"):
         container.read(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="no ordinary file"):
+    with pytest.raises(ModelFileError, match="not an ordinary file"):
         container.read(tmp_path / "pipe")  # and does not wait for a writer
     with pytest.raises(FileNotFoundError):
         container.read(tmp_path / "missing")
@@ -163,7 +163,7 @@ def test_other_versions_are_refused(version, tmp_path):
         ({"dtype": "BOOL", "shape": [4]}, "neither true nor false"),
     ],
 )
-def test_headers_that_lie_are_refused(changes, message, tmp_path):
+def test_headers_with_wrong_contents_are_refused(changes, message, tmp_path):
     refused(tmp_path, sign(header_of(**changes), b"\x02\0\0\0"), message)
 
 
@@ -178,12 +178,12 @@ def test_headers_that_lie_are_refused(changes, message, tmp_path):
         (b'","version":"1","model":"{}"},"a":18446744073709551616}', "too large"),
         (b'","version":"1","model":"{}"},"a":' + b"[" * 100_000, "nested too deeply"),
         (b'","version":"1","model":"{}"},"a":' + b"[" + b"{}," * 1_000_000 + b"0]}", "more than 1,000,000 values"),
-        (b'","version":"1","model":"{}"}', "no valid JSON"),
-        (b'","version":"1","model":"{}"},"\xff":1}', "no text"),
+        (b'","version":"1","model":"{}"}', "not valid JSON"),
+        (b'","version":"1","model":"{}"},"\xff":1}', "not text"),
         (b'","version":"1","model":"{}"},"a":7}', "malformed"),
     ],
 )
-def test_json_that_is_not_what_it_seems_is_refused(tail, message, tmp_path):
+def test_dangerous_json_is_refused(tail, message, tmp_path):
     refused(tmp_path, sign(START + b"0" * 64 + tail), message)
 
 
@@ -192,4 +192,4 @@ def test_a_header_beyond_the_limit_is_refused_unread(tmp_path):
     longest = header + b" " * (container.MOST_HEADER - len(header))
     (tmp_path / "good").write_bytes(sign(longest, b"\0" * 4))
     assert container.read(tmp_path / "good")[0].model == "{}"
-    refused(tmp_path, sign(longest + b" ", b"\0" * 4), "no extranets model")
+    refused(tmp_path, sign(longest + b" ", b"\0" * 4), "not an extranets model")

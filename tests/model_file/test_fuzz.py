@@ -1,4 +1,4 @@
-"""Damaged files by the thousand: `ModelFileError`, or a model that works; never a crash, never more memory than the file is worth."""
+"""Thousands of damaged files: `ModelFileError` or a model that works, never a crash, and memory in proportion to the file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ X = np.random.default_rng(0).normal(size=(3, 2))
 
 
 def use(model):
-    """Predict in every way. A parameter that makes no sense for the model is for it to refuse, by `ValueError`."""
-    network = getattr(model, "regressor_", model)  # a table's regressor has one inside
+    """Predict in every way. The model may refuse a parameter that makes no sense for it, by `ValueError`."""
+    network = getattr(model, "regressor_", model)  # a TableRegressor contains one
     if isinstance(network, TableRegressor) or not network.__sklearn_is_fitted__():
         return
-    network.set_params(n_jobs=1)  # the user's business, as is the number of passes: both cost what they say
+    network.set_params(n_jobs=1)  # the user chooses it, as well as the number of passes: both may cost a lot
     if hasattr(network, "n_passes"):
         network.set_params(n_passes=min(network.n_passes, 20))
     names = getattr(model, "feature_names_in_", None)
@@ -38,7 +38,7 @@ def use(model):
 
 
 def peak_of_loading(path):
-    """Load and use; the most bytes that loading took at once, and whether there was a model."""
+    """Load and use the file. Returns the peak memory of loading in bytes, and whether there was a model."""
     tracemalloc.start()
     try:
         read_info(path)
@@ -54,7 +54,7 @@ def peak_of_loading(path):
 
 
 def fuzz(mutate, n, path, seed):
-    """How many of ``n`` mutated files gave a model."""
+    """The number of mutated files, of ``n``, that gave a model."""
     rng = np.random.default_rng(seed)
     survivors = 0
     with warnings.catch_warnings():
@@ -86,11 +86,11 @@ def test_repaired_files_are_refused_or_work(tmp_path):
 
 
 @pytest.mark.slow
-def test_ten_thousand_times_blind_damage(tmp_path):
+def test_blind_damage_is_found_ten_thousand_times(tmp_path):
     assert fuzz(blind, 10_000, tmp_path / "model.xnet", seed=2) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_fifteen_thousand_repaired_files(tmp_path, seed):
+def test_fifteen_thousand_repaired_files_are_refused_or_work(tmp_path, seed):
     assert fuzz(repaired, 5_000, tmp_path / "model.xnet", seed) > 0

@@ -27,7 +27,7 @@ def parts_of(name):
 
 
 def array(name, change):
-    """Puts ``change(array)`` in the place of an array."""
+    """Replaces an array by ``change(array)``."""
     return lambda parts: parts.set_array(name, change(parts.array(name)))
 
 
@@ -70,7 +70,7 @@ def all_of(*changes):
 
 
 def both_architectures(**sizes):
-    """Of the recipe and of the members, so that they still agree."""
+    """Changes the architecture of the recipe and of the members alike, so that they still agree."""
     ways = ("_fitted.recipe.architecture", "_fitted.ensemble.members.architecture")
     return all_of(*(field(way, name, size) for way in ways for name, size in sizes.items()))
 
@@ -83,7 +83,7 @@ def test_forging_without_a_change_gives_a_model(name, path):
 
 
 CASES = [
-    # networks: what the engine reads without looking
+    # networks: the engine reads these without checks
     ("extra_nets", array(f"{NETWORKS}.parameters", lambda a: a[:-1]), "parameters do not fit"),
     ("extra_nets", array(f"{NETWORKS}.parameters", lambda a: a[None]), "parameters do not fit"),
     ("extra_nets", array(f"{NETWORKS}.parameters", lambda a: a.astype(np.float64)), "parameters is a float64 array"),
@@ -130,7 +130,7 @@ CASES = [
     ("mc_dropout", field("_fitted.recipe.options", "dropout_keep", {"float": "nan"}), "dropout_keep"),
     ("mc_dropout", field("_fitted.recipe.options", "loss", "absolute"), "loss is a str"),
     ("mc_dropout", field("_fitted.recipe.options", "unknown", 1), "unknown entries"),
-    # what every estimator learns
+    # what all estimators learn
     ("extra_nets", learned("_learns_noise", False), "networks do not fit the noise"),
     ("extra_nets", learned("_y_is_vector", 1), "_y_is_vector is a int"),
     ("deep_ensemble", learned("_y_is_vector", True), "several outputs"),
@@ -154,7 +154,7 @@ CASES = [
     ("mc_dropout", array("learned._conformal.scores", lambda a: a[:, None]), "do not fit the outputs"),
     ("mc_dropout", field("_conformal", "construction", {"dict": [["interval", "total"]]}), "another construction"),
     ("mc_dropout", field("_conformal", "construction", {"dict": [["interval", []]]}), "more than texts"),
-    # what some of them learn
+    # what some estimators learn
     ("extra_nets_cv_plus", array("learned._cv_plus.fold_of_row", lambda a: a + 1), "folds that are not there"),
     ("extra_nets_cv_plus", array("learned._cv_plus.fold_of_row", lambda a: a - 1), "folds that are not there"),
     ("extra_nets_cv_plus", array("learned._cv_plus.fold_of_row", lambda a: a[1:]), "does not fit the residuals"),
@@ -212,7 +212,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "change", "message"), CASES)
-def test_contents_that_do_not_go_together_are_refused(name, change, message, path):
+def test_inconsistent_contents_are_refused(name, change, message, path):
     parts = parts_of(name)
     change(parts)
     path.write_bytes(put_together(parts))
@@ -222,7 +222,7 @@ def test_contents_that_do_not_go_together_are_refused(name, change, message, pat
 
 
 def test_a_missing_parameter_takes_its_default(path):
-    """As in a file that was written before the parameter was there."""
+    """As in a file that was written before the parameter existed."""
     parts = parts_of("pbp")
     parts.stored["parameters"]["dict"] = [pair for pair in parts.stored["parameters"]["dict"] if pair[0] != "n_passes"]
     path.write_bytes(put_together(parts))
@@ -241,7 +241,7 @@ def test_an_unfitted_estimator_comes_back_unfitted(path):
 
 
 def peak_of(action):
-    """The most bytes that were taken at once."""
+    """Peak memory of a call, in bytes."""
     tracemalloc.start()
     try:
         action()
@@ -262,7 +262,7 @@ def test_a_model_takes_little_more_memory_than_its_file(path):
     rng = np.random.default_rng(0)
     model = extranets.ExtraNetsRegressor(4, (400, 400), max_iter=1, n_jobs=1, random_state=0)
     model.fit(rng.normal(size=(30, 5)), rng.normal(size=30)).save(path)
-    extranets.load(path)  # what is imported late is there now
+    extranets.load(path)  # now late imports have been done
     size = path.stat().st_size
     assert size > 2e6 and peak_of(lambda: extranets.load(path)) < 2 * size
     assert peak_of(lambda: read_info(path)) < 300_000
@@ -282,13 +282,13 @@ VERSION = b'","version":"1","model":"'
         START + b"0" * 64 + b'","version":"' + b"2" * 900_000 + b'"}}',
     ],
 )  # fmt: skip
-def test_bombs_take_no_more_memory_than_their_files_justify(header, path):
+def test_bombs_take_memory_in_proportion_to_their_files(header, path):
     path.write_bytes(sign(header))
     assert load_or_refuse(path) is None
     assert peak_of(lambda: load_or_refuse(path)) < 100_000 + 30 * len(header)
 
 
-def test_a_file_with_a_hole_is_not_believed(path):
+def test_a_huge_sparse_file_is_refused(path):
     """It has the size of a terabyte and takes no room on the disk."""
     parts = parts_of("pbp")
     data = put_together(parts)

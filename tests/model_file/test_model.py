@@ -40,7 +40,7 @@ def test_info_tells_what_the_file_holds(path):
     assert info["about"] == {"score": 0.5, "file": "table.csv", "levels": [0.8, 0.9], "note": None}
 
 
-def test_provenance(path):
+def test_provenance_names_versions_platform_and_time(path):
     provenance = read_info(path)["provenance"]
     assert provenance["extranets"] == version("extranets") and provenance["numpy"] == np.__version__
     assert provenance["python"] == platform.python_version() and provenance["scikit-learn"] == version("scikit-learn")
@@ -65,7 +65,7 @@ def test_info_reads_no_arrays(path, tmp_path):
     "about", [{"score": np.nan}, {"score": np.float64(1)}, {1: "one"}, {"pair": (1, 2)}, [1], "text", {"set": {1}}]
 )
 def test_about_must_survive_json(about, tmp_path):
-    if about == {"score": np.float64(1)}:  # a float to Python, and so to JSON
+    if about == {"score": np.float64(1)}:  # a subclass of float, which JSON can write
         save(Architecture(1, (), 1, 1), tmp_path / "model.xnet", about=about)
         return
     with pytest.raises(ValueError, match="about"):
@@ -80,7 +80,7 @@ def test_any_storable_object_can_be_saved_and_others_are_refused(tmp_path):
         save({"a": 1}, tmp_path / "other.xnet")
 
 
-def test_paths_may_be_texts(path):
+def test_paths_may_be_strings(path):
     assert extranets.load(str(path)).n_features_in_ == 2
     assert read_info(str(path))["class"] == "ExtraNetsRegressor"
     with pytest.raises(FileNotFoundError):

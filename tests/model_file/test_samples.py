@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from extranets.estimators._base import NetsRegressor
 
 import extranets
-from extranets.estimators._base import NetsRegressor
 from extranets.model_file import container, read_info
 from tests.model_file import tiny
 from tests.model_file.write_samples import SAMPLES
 
 FILES = sorted(SAMPLES.glob("v*/*.xnet"))
-# Other instruction sets round float32 elsewhere, and intervals are some tens of times as wide as a single rounding error.
+# Other instruction sets round float32 in other places; intervals then differ by some tens of single rounding errors.
 TOLERANCE = 1e-4
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_stored_samples_predict_what_they_did(path, variant):
+def test_stored_samples_predict_what_they_predicted_when_written(path, variant):
     about = read_info(path)["about"]
     answers = tiny.predictions(extranets.load(path), np.array(about["X"]))
     for key, expected in about["expected"].items():
@@ -35,7 +35,7 @@ def test_every_estimator_has_a_sample_of_the_current_version():
 
 
 def test_every_estimator_with_a_device_has_a_sample_that_a_gpu_trained():
-    """What they must predict is what the GPU did."""
+    """Their expected predictions are those of the GPU."""
     models = [extranets.load(path) for path in FILES if path.stem.endswith("_cuda")]
     assert {type(model) for model in models} == {
         type(estimator) for estimator in tiny.ESTIMATORS.values() if "device" in estimator.get_params()
@@ -48,7 +48,7 @@ BEFORE_STUDENT = [path for path in FILES if b"_dof" not in path.read_bytes() and
 
 @pytest.mark.parametrize("path", BEFORE_STUDENT, ids=lambda path: path.stem)
 def test_files_from_before_students_t_are_normal(path):
-    """What was no parameter yet is as it was then, not as the default is now."""
+    """A parameter that did not exist then has the value that means the old behaviour, not today's default."""
     model = extranets.load(path)
     X = np.array(read_info(path)["about"]["X"])
     X = pd.DataFrame(X, columns=model.feature_names_in_) if hasattr(model, "feature_names_in_") else X

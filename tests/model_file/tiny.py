@@ -44,7 +44,7 @@ CONFORMAL = {"mc_dropout", "delta"}
 TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus", "extra_nets_student"}
 NAMED = {"extra_nets", "pbp", "table"}
 ON_GPU = {"extra_nets", "extra_nets_student", "bootstrap", "mc_dropout", "deep_ensemble", "mean_variance", "delta"}
-MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # that a model of the noise, and of tails, needs
+MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # models of the noise and of tails need many
 
 
 def table(name, n_rows):
@@ -59,13 +59,13 @@ def table(name, n_rows):
 def fitted(name, **changes):
     X, y = table(name, 100 if name in MANY_ROWS else 24)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so few rows and networks are worth many warnings
+        warnings.simplefilter("ignore")  # so few rows and networks cause many warnings
         model = clone(ESTIMATORS[name]).set_params(**changes).fit(X, y)
         return model.conformalize(X, y) if name in CONFORMAL else model
 
 
 def predictions(model, X):
-    """What the stored samples are judged by: lists, as JSON has them. X is an array."""
+    """The predictions that a stored sample is compared with, as lists for JSON. X is an array."""
     names = getattr(model, "feature_names_in_", None)
     X = X if names is None else pd.DataFrame(X, columns=names)
     mean, std = model.predict(X, return_std=True)

@@ -1,7 +1,7 @@
 """Write the stored samples of the current format version: python -m tests.model_file.write_samples [cuda]
 
-Samples that are there stay as they are: old ones prove that old files stay loadable. With ``cuda`` a GPU trains them, and
-their expected answers are the GPU's: they prove that a machine without one can use them.
+Existing samples are kept: they prove that old files stay loadable. With ``cuda`` a GPU trains them and computes the expected
+predictions: they prove that a machine without a GPU can use them.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def test_a_number_with_few_values_has_a_bin_for_each():
     assert counts(binned("x", [3, 1, 1, 2.5], 4)) == {"1": 2, "2.5": 1, "3": 1}
 
 
-def test_ties_make_fewer_bins_and_none_is_empty():
+def test_ties_make_fewer_bins_without_empty_ones():
     bins = binned("x", [0.0] * 90 + list(range(1, 11)), 4)
     assert (bins.counts() > 0).all() and bins.counts()[0] == 90
     top = binned("x", [*range(1, 11), *[20.0] * 90], 4)
@@ -77,7 +77,7 @@ def test_the_most_frequent_categories_come_first_and_the_rest_together():
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "object"])
-def test_categories_of_any_dtype(kind):
+def test_categories_may_have_any_dtype(kind):
     bins = binned("city", pd.Series(["b", "a", "b", None]).astype(kind), 4)
     assert counts(bins) == {"b": 2, "a": 1, MISSING: 1}
 
@@ -95,7 +95,7 @@ def test_dates_are_binned_in_their_order(zone):
     assert bins.codes[0] == 0 and bins.codes[99] == 1
 
 
-def test_python_dates_and_times_within_a_day():
+def test_python_dates_and_times_within_a_day_are_binned():
     assert binned("day", [datetime.date(2024, 1, d) for d in (2, 1)], 4).labels == ["2024-01-01", "2024-01-02"]
     times = pd.date_range("2024-01-01", periods=3, freq="h")
     assert len(set(binned("time", times, 4).labels)) == 3
@@ -107,13 +107,13 @@ def test_a_constant_or_empty_column_is_one_bin():
     assert binned("x", [np.nan, np.nan], 4).labels == [MISSING]
 
 
-def test_every_column_of_a_frame_or_dict():
+def test_every_column_of_a_frame_or_dict_is_binned():
     frame = pd.DataFrame({"a": [1, 2], 7: ["x", "y"]})
     assert [bins.name for bins in binned_columns(frame, 4)] == ["a", "7"]
     assert [bins.name for bins in binned_columns({"a": [1, 2]}, 4)] == ["a"]
 
 
-def test_explained_share_of_variance():
+def test_explained_is_the_share_of_variance_between_bins():
     bins = binned("x", ["a", "a", "b", "b"], 4)
     assert bins.explained(np.array([1.0, 1.0, 3.0, 3.0])) == 1.0
     assert bins.explained(np.array([1.0, 3.0, 1.0, 3.0])) == 0.0

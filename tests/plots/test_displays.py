@@ -51,7 +51,7 @@ def test_every_kind_is_drawn_and_has_words_with_numbers(display):
     for kind in shown.kinds:
         target = ax()
         shown.plot(target, kind=kind)
-        target.figure.draw_without_rendering()  # a dollar in a name is no formula
+        target.figure.draw_without_rendering()  # a dollar in a name does not begin a formula
         assert shown.title(kind) and any(sign.isdigit() for sign in shown.words(kind))
 
 
@@ -63,7 +63,7 @@ def test_an_unknown_kind_is_refused(display):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_targets_that_are_no_numbers_are_refused(display, bad):
+def test_targets_that_are_not_finite_are_refused(display, bad):
     p = made(100, loss_curve=np.ones((6, 3)))
     y = p.y.copy()
     y[7] = bad
@@ -75,7 +75,7 @@ def test_every_public_display_can_be_used():
     assert len(DISPLAYS) == 9 and all(not getattr(display, "__abstractmethods__", None) for display in DISPLAYS)
 
 
-def test_estimators_of_arrays_and_frames(model):
+def test_estimators_may_be_fitted_to_arrays_and_frames(model):
     _, X, y = model
     assert {f.name for f in plots.WidthByFeatureDisplay.from_estimator(*model, ax=ax()).features} == {
         f"x{j}" for j in range(X.shape[1])
@@ -132,7 +132,7 @@ def test_intervals_show_misses_and_a_sample_that_spans_the_predictions():
     assert len(inside) + len(outside) == 400
 
 
-def test_shown_rows_are_different_rows():
+def test_shown_rows_are_distinct():
     rows = shown_rows(np.zeros(1001), 400)
     assert len(np.unique(rows)) == 400 and (np.diff(rows) > 0).all()
 
@@ -145,7 +145,7 @@ def test_infinite_intervals_end_at_the_frame():
     assert np.isfinite(target.get_ylim()).all()
 
 
-def test_calibration_sees_that_intervals_are_kept_or_too_narrow():
+def test_calibration_tells_whether_levels_are_kept():
     good, bad = (plots.CalibrationDisplay.of(made(2000, scale=scale)) for scale in (1.0, 1.5))
     assert good.as_hoped and good.error < 0.02
     assert not bad.as_hoped and bad.error > 0.1 and bad.kept < 20
@@ -154,15 +154,15 @@ def test_calibration_sees_that_intervals_are_kept_or_too_narrow():
     assert (bad.low <= bad.observed).all() and (bad.observed <= bad.high).all()
 
 
-def test_calibration_blames_a_model_that_is_right_as_seldom_as_it_says():
-    """5 % for the curve; four standard errors of a share of 200 tables are 0.062. Shifted a little, all are seen."""
+def test_calibration_blames_a_right_model_as_rarely_as_it_says():
+    """5 % for the curve; four standard errors of a share of 200 tables are 0.062. Errors too large by half are seen."""
     found = [plots.CalibrationDisplay.of(made(300, seed=seed)).in_band for seed in range(200)]
     assert 0.95 - 0.062 < np.mean(found) < 1
     assert not any(plots.CalibrationDisplay.of(made(300, scale=1.5, seed=seed)).in_band for seed in range(20))
 
 
 def test_calibration_quantiles_are_those_of_the_predictive_distribution():
-    """4,000 rows of t(3): shares within 4 standard errors sqrt(p (1 - p) / n); taken for Normal they are not."""
+    """4,000 rows of t(3): shares within 4 standard errors sqrt(p (1 - p) / n); not if they are taken for Normal."""
     p = made(4000, dof=3.0)
     shown, normal = plots.CalibrationDisplay.of(p), plots.CalibrationDisplay.of(replace(p, dof=None))
     level = shown.quantile_levels
@@ -171,7 +171,7 @@ def test_calibration_quantiles_are_those_of_the_predictive_distribution():
     assert not (np.abs(normal.quantile_observed - level) < margin).all()
 
 
-def test_calibration_quantiles_see_a_shift():
+def test_calibration_quantiles_show_a_shift():
     p = made(2000)
     shown = plots.CalibrationDisplay.of(replace(p, y=p.y + 1.0))
     assert (shown.quantile_observed < shown.quantile_levels).mean() > 0.9
@@ -195,13 +195,13 @@ def test_small_groups_are_too_few_to_tell(display):
     assert enough.as_hoped is True and "too few" not in enough.words()
 
 
-def test_limits_of_groups_hold_together():
+def test_limits_hold_for_all_groups_at_once():
     shown = plots.CoverageByWidthDisplay.of(made(500))
     hits, n = round(shown.observed[0] * shown.n[0]), int(shown.n[0])
     assert (shown.low[0], shown.high[0]) == binomial_limits(hits, n, 0.99)  # 5 groups
 
 
-def test_width_by_feature_puts_the_telling_feature_first():
+def test_width_by_feature_puts_the_most_informative_feature_first():
     p = made(2000)
     shown = plots.WidthByFeatureDisplay.of(p)
     first = shown.features[0]
@@ -232,7 +232,7 @@ def test_residuals_find_a_bias_and_heavy_tails():
 @pytest.mark.parametrize(
     ("dof", "words"), [(None, "(Normal), 4.6 % are"), (3.0, "(Student's t with 3 degrees of freedom), 4.1 % are")]
 )
-def test_residuals_stand_beside_the_predictive_distribution(dof, words):
+def test_residuals_are_compared_with_the_predictive_distribution(dof, words):
     shape = stats.norm() if dof is None else stats.t(dof, scale=np.sqrt(1 / 3))
     shown = plots.ResidualsDisplay.of(made(100, dof=dof))
     assert shown.expected == pytest.approx(shape.ppf((np.arange(100) + 0.5) / 100))
@@ -242,7 +242,7 @@ def test_residuals_stand_beside_the_predictive_distribution(dof, words):
     assert line.get_ydata() == pytest.approx(shape.pdf(line.get_xdata()))
 
 
-def test_the_margin_of_a_bias_is_students():
+def test_the_margin_of_a_bias_is_that_of_students_t():
     p = made(6)
     residual = p.y - p.mean
     low, high = stats.t.interval(0.95, 5, residual.mean(), residual.std(ddof=1) / np.sqrt(6))

@@ -1,4 +1,4 @@
-"""Numbers as text: short, told apart, and true."""
+"""Numbers as text: short, distinct, and correct."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def number(text):
 
 @pytest.mark.parametrize("first", [-3, 0, 1, 7])
 @pytest.mark.parametrize("factor", [1, 2, 5])
-def test_ticks_say_where_they_are(first, factor):
+def test_tick_labels_are_the_ticks_values(first, factor):
     for power in range(-200, 201, 5):
         ticks = (first + np.arange(5)) * factor * 10.0**power
         texts, base = tick_labels(ticks)
@@ -41,6 +41,6 @@ def test_ticks_far_from_zero_leave_out_what_they_share(far):
     assert [number(base) + number(text) for text in texts] == [far + step for step in (-1000, -500, 0, 500, 1000)]
 
 
-def test_ticks_close_together():
+def test_ticks_close_together_have_different_labels():
     texts, base = tick_labels(1 + np.arange(4) * 1e-9)
     assert (texts, base) == (["0", "1e-9", "2e-9", "3e-9"], "1")

@@ -15,7 +15,7 @@ from tests.report.examples import made
 
 
 def spoiled(p, rows, by=4.0):
-    """Targets that run away from their intervals in some rows."""
+    """Predictions with targets far outside their intervals in some rows."""
     return replace(p, y=np.where(rows, p.y + by, p.y))
 
 
@@ -49,13 +49,13 @@ def test_noise_is_not_sold_as_a_finding():
     for seed in range(60):
         features = {f"x{j}": rng.normal(size=300) for j in range(6)}
         shown = plots.RegionsDisplay.of(made(300, seed=seed, levels=np.array([0.9]), features=features))
-        assert shown.n_searched > 24  # pairs too
+        assert shown.n_searched > 24  # including pairs
         found += shown.n_beyond_chance > 0
     assert found <= 8
 
 
 def test_the_lowest_looks_bad_without_the_adjustment():
-    """Or the test above would show nothing."""
+    """Otherwise the test above would show nothing."""
     features = {f"x{j}": np.random.default_rng(j).normal(size=600) for j in range(8)}
     regions = plots.RegionsDisplay.of(made(features=features)).regions
     assert regions[0].probability < 0.05 < regions[0].adjusted and regions[0].verdict == "may be chance"
@@ -86,7 +86,7 @@ def test_small_regions_are_not_searched():
     assert min(region.n for region in shown.regions) >= 20
 
 
-def test_holm_against_its_definition():
+def test_holm_follows_its_definition():
     p = np.random.default_rng(0).uniform(size=40) ** 3
     order = np.sort(p)
     expected = [max(min(1, (40 - i) * order[i]) for i in range(np.searchsorted(order, value) + 1)) for value in p]

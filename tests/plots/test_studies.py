@@ -50,7 +50,7 @@ def test_correlation_shows_what_was_measured_and_what_is_true():
     shown.plot(Figure().subplots())
 
 
-def test_nothing_done_yet():
+def test_a_run_without_finished_units_has_nothing_to_show():
     for study in ("simulation", "uci", "correlation", "unknown"):
         with pytest.raises(NothingToShow):
             StudyDisplay.of(study, [])

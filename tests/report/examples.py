@@ -1,4 +1,4 @@
-"""Predictions to report on: of a small fitted model, and made up for the odd cases."""
+"""Predictions to report on: those of a small fitted model, and made-up ones for odd cases."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def made(
     dof: float | None = None,
     **changed,
 ) -> Predictions:
-    """Predictions whose errors have ``scale`` times the standard deviation that they claim, which varies from row to row."""
+    """Predictions whose errors are ``scale`` times as large as their standard deviations, which vary by row."""
     rng = np.random.default_rng(seed)
     mean, std = rng.normal(size=n) * 5, rng.uniform(0.5, 2.0, n)
     parts = {

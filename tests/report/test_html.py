@@ -63,13 +63,13 @@ def test_nothing_is_fetched(page, elements):
     assert all("src" not in attributes for _, attributes in elements.found)
     assert all(a.get("href", "#").startswith("#") for _, a in elements.found)
     assert "url(" not in STYLE and "@import" not in STYLE
-    assert set(re.findall(r"https?://[^\s\"'<]*", page)) == {"http://www.w3.org/2000/svg"}  # a name, in the script
+    assert set(re.findall(r"https?://[^\s\"'<]*", page)) == {"http://www.w3.org/2000/svg"}  # a namespace, in the script
 
 
-def test_names_of_users_stay_text(page, elements):
+def test_names_given_by_users_are_shown_as_text(page, elements):
     assert EVIL not in page and not elements.of("img")
     data = json.loads(elements.scripts[0])
-    assert data["target"] == f"price $ {EVIL}"  # and the JSON still says so
+    assert data["target"] == f"price $ {EVIL}"  # and the JSON holds it unchanged
     assert EVIL in "".join(elements.text)
 
 
@@ -80,7 +80,7 @@ def test_the_page_names_the_distribution(dof, name):
     assert ("Normal" in text) == (dof is None)
 
 
-def test_ids_are_unique_and_all_references_meet_one(elements):
+def test_ids_are_unique_and_every_reference_has_its_id(elements):
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, a in elements.found:
@@ -130,7 +130,7 @@ def test_the_same_predictions_make_the_same_bytes():
 
 
 @pytest.mark.parametrize("name", ["five rows", "infinite bounds"])
-def test_odd_predictions_have_a_page(name):
+def test_odd_predictions_make_a_page(name):
     summary = summarise(ODD[name])
     text = "".join(Elements(render(summary)).text)
     assert all(reason in text for reason in summary.absent.values())
@@ -140,7 +140,7 @@ def test_odd_predictions_have_a_page(name):
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def test_both_files_are_written_whole_and_nothing_else(tmp_path):
+def test_both_files_are_written_completely_and_nothing_else(tmp_path):
     summary = summarise(made(30, members=None, features={}))
     (tmp_path / "report.html").write_text("old")
     write(summary, tmp_path / "report.html", tmp_path / "report.json")
@@ -149,7 +149,7 @@ def test_both_files_are_written_whole_and_nothing_else(tmp_path):
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["n"] == 30
 
 
-def test_a_folder_that_is_not_there_is_named_before_anything_is_written(tmp_path):
+def test_a_missing_folder_is_named_before_anything_is_written(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist"):
         write(summarise(made(30, members=None, features={})), tmp_path / "report.html", tmp_path / "nowhere" / "r.json")
     assert not list(tmp_path.iterdir())
@@ -185,7 +185,7 @@ def test_pyplot_and_the_users_settings_are_left_alone():
 
 @pytest.mark.parametrize(("factor", "shift"), [(1e-9, 0.0), (2e4, 0.0), (1e15, 0.0), (100.0, 1e12)])
 def test_tick_labels_stand_side_by_side(factor, shift):
-    """As matplotlib measures them, with letters wider than those of the page."""
+    """Their widths are those that matplotlib measures, with letters wider than those of the page."""
     figure = Figure(figsize=(WIDTH, 3.3), layout="constrained")
     ax = figure.subplots()
     ResidualsDisplay.of(of_size(made(300), factor, shift)).plot(ax)
@@ -237,6 +237,6 @@ def test_every_text_colour_is_readable_in_both_themes():
             assert contrast(palette[name], palette["raised"]) >= 4.5, (name, palette)
 
 
-def test_the_contrast_of_black_and_white():
+def test_contrast_of_black_and_white_is_21():
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)

@@ -21,7 +21,7 @@ def simulation(tmp_path_factory):
     return folder
 
 
-def test_a_simulation_is_told_with_its_tables_and_the_paper(simulation):
+def test_a_simulation_is_shown_with_its_tables_and_the_papers_figures(simulation):
     summary = summarise_run(simulation)
     assert summary.finished and summary.units == 4 and summary.about["replications"] == "2"
     assert sum(summary.verdicts.values()) == len(summary.comparison) > 100
@@ -52,7 +52,7 @@ def test_an_unfinished_run_says_so(simulation, tmp_path):
     assert "Unfinished: 3 of 4 units are done" in render(summary)
 
 
-def test_a_run_without_any_unit(simulation, tmp_path):
+def test_a_run_without_any_unit_makes_a_page(simulation, tmp_path):
     (tmp_path / "run.json").write_bytes((simulation / "run.json").read_bytes())
     summary = summarise_run(tmp_path)
     page = render(summary)
@@ -85,6 +85,6 @@ def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
     assert summary.figures["study"].kinds == ("yacht",) and "<svg" in render(summary)
 
 
-def test_a_folder_that_is_no_run(tmp_path):
-    with pytest.raises(runs.FolderError, match="is no run"):
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path):
+    with pytest.raises(runs.FolderError, match="is not a run"):
         summarise_run(tmp_path)

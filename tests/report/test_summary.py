@@ -1,4 +1,4 @@
-"""Numbers and verdicts of a report, also where the predictions are odd."""
+"""Numbers and verdicts of a report, also for odd predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def summary():
     return summarise(fitted())
 
 
-def test_the_headline_is_that_of_the_evaluation(summary):
+def test_the_headline_shows_the_scores_of_the_evaluation(summary):
     assert summary.scores == pytest.approx(scores(fitted()))
     assert [card.name for card in summary.cards] == [
         "RMSE", "Coverage at 90 %", "Mean width at 90 %", "Interval score", "Epistemic share",
@@ -34,7 +34,7 @@ def test_the_headline_is_that_of_the_evaluation(summary):
     assert summary.n == 500 and not summary.absent and len(summary.findings) == 4
 
 
-def test_the_distribution_is_told():
+def test_the_distribution_is_named():
     normal, heavy = summarise(made(50)), summarise(made(50, dof=3.0))
     assert (normal.distribution, normal.dof) == ("Normal", None)
     assert (heavy.distribution, heavy.dof) == ("Student's t with 3 degrees of freedom", 3.0)
@@ -51,13 +51,13 @@ def test_every_level_has_its_coverage_and_limits(summary):
 @pytest.mark.parametrize(
     ("scale", "words", "tone"), [(1.0, "As promised", "good"), (1.4, "Too narrow", "bad"), (0.6, "Too wide", "bad")]
 )
-def test_the_verdict_on_coverage(scale, words, tone):
+def test_coverage_is_judged_by_its_limits(scale, words, tone):
     found = card(summarise(made(3000, scale=scale)), "Coverage")
     assert found.verdict.startswith(words) and found.tone == tone
 
 
 @pytest.mark.parametrize("n", [1, 3, 15])
-def test_few_rows_promise_nothing(n):
+def test_few_rows_give_no_good_verdict(n):
     summary = summarise(made(n, members=None))
     assert {card.tone for card in summary.cards} == {finding.tone for finding in summary.findings} == {"plain"}
     assert "rows are few" in card(summary, "Coverage").verdict
@@ -66,14 +66,14 @@ def test_few_rows_promise_nothing(n):
     assert all("too few to tell" in finding.answer for finding in summary.findings)
 
 
-def test_few_rows_can_still_speak_against_a_model():
+def test_few_rows_can_give_a_bad_verdict():
     p = made(15, members=None)
     summary = summarise(replace(p, y=p.y + 20))
     assert card(summary, "Coverage").tone == "bad" and {finding.tone for finding in summary.findings} == {"bad"}
 
 
-def test_levels_are_not_kept_if_the_headline_is_not():
-    """Intervals that are right but for those of 90 %, which are halved."""
+def test_levels_count_as_not_kept_if_the_headline_level_is_not():
+    """Intervals that are right except those of 90 %, which are halved."""
     p = made(2000)
     bounds = p.bounds.copy()
     at = int(np.argmin(np.abs(p.levels - 0.9)))
@@ -85,7 +85,7 @@ def test_levels_are_not_kept_if_the_headline_is_not():
     assert kept >= 0.9 * len(p.levels) and f"{kept} of 95 levels, but not at 90 %" in found.answer
 
 
-def test_the_verdict_on_errors_and_widths():
+def test_errors_and_widths_are_judged_beside_constant_predictions():
     p = made(800)
     good = summarise(p)
     assert card(good, "RMSE").tone == card(good, "Mean width").tone == card(good, "Interval score").tone == "good"
@@ -96,7 +96,7 @@ def test_the_verdict_on_errors_and_widths():
     assert card(wide, "Mean width").tone == "bad" and "the inputs tell little" in card(wide, "Mean width").verdict
 
 
-def test_narrow_intervals_are_no_merit_if_they_do_not_hold_what_they_promise():
+def test_narrow_intervals_that_cover_too_little_are_not_called_good():
     p = made(800)
     shifted = summarise(replace(p, y=p.y + 5))
     assert card(shifted, "Coverage").tone == "bad"
@@ -104,7 +104,7 @@ def test_narrow_intervals_are_no_merit_if_they_do_not_hold_what_they_promise():
     assert "what the model takes for noise" in card(shifted, "Epistemic").verdict
 
 
-def test_intervals_nearly_as_wide_as_the_targets_are_no_merit():
+def test_intervals_nearly_as_wide_as_the_targets_are_not_called_good():
     y = np.random.default_rng(0).normal(size=1000)
     lowest, highest = np.quantile(y, [0.05, 0.95])
     bounds = np.broadcast_to(0.95 * np.array([lowest, highest])[:, None], (1000, 2, 1))
@@ -119,7 +119,7 @@ def test_the_epistemic_share_is_that_of_the_variances():
     assert more.value == "90 %" and "more data" in more.verdict
 
 
-def test_the_sample_holds_the_rows_as_they_are(summary):
+def test_the_sample_holds_the_rows_unchanged(summary):
     p, sample = fitted(), summary.sample
     assert sample.n == 500 and len(sample.y) == 400 and sample.lower.shape == (len(p.levels), 400)
     rows = np.array([np.argmin(np.abs(p.y - value)) for value in sample.y])
@@ -129,7 +129,7 @@ def test_the_sample_holds_the_rows_as_they_are(summary):
     assert sample.upper - sample.lower == pytest.approx((p.bounds[rows, 1] - p.bounds[rows, 0]).T, rel=0.05, abs=0.01)
 
 
-def test_rounding_does_not_touch_narrow_intervals_far_from_zero():
+def test_rounding_does_not_change_narrow_intervals_far_from_zero():
     p = made(50)
     far = summarise(replace(p, y=p.y + 1e7, mean=p.mean + 1e7, bounds=p.bounds + 1e7)).sample
     assert far.upper - far.lower == pytest.approx((p.bounds[:, 1] - p.bounds[:, 0]).T, abs=0.01)
@@ -170,14 +170,14 @@ def test_odd_predictions_have_a_summary(name):
     assert not set(summary.figures) & set(summary.absent)
 
 
-def test_what_is_absent_has_a_reason():
+def test_absent_figures_have_a_reason():
     summary = summarise(ODD["one member"])
     assert "two or more networks" in summary.absent["members"] and "no loss" in summary.absent["learning"]
     assert "no end" in card(summarise(ODD["infinite bounds"]), "Mean width").verdict
     assert "nothing to explain" in card(summarise(ODD["constant target"]), "RMSE").verdict
 
 
-def test_what_cannot_be_reported_is_refused():
+def test_predictions_that_cannot_be_reported_are_refused():
     with pytest.raises(ValueError, match=r"no intervals of coverage 0\.9"):
         summarise(made(levels=np.array([0.5])))
     with pytest.raises(ValueError, match="at least one row"):
@@ -186,7 +186,7 @@ def test_what_cannot_be_reported_is_refused():
         summarise(made(5, y=np.array([1.0, 1e303, 2.0, 3.0, 4.0]), target="price"))
 
 
-def test_one_row_and_one_network_are_spoken_of_in_the_singular():
+def test_one_row_and_one_network_are_named_in_the_singular():
     one = summarise(made(1, members=None, loss_curve=np.ones((1, 1))))
     text = as_json([*one.findings, *(figure.words() for figure in one.figures.values())]) + render(one)
     assert not re.search(r"\b1 (rows|networks|epochs|levels|regions)\b", text) and "of 1 row " in text
@@ -200,13 +200,13 @@ def one_bad_region():
     return replace(shown, n_beyond_chance=1)
 
 
-def test_another_level_for_the_headline():
+def test_the_headline_can_have_another_level():
     summary = summarise(made(400), coverage=0.5)
     assert card(summary, "Coverage at 50 %").value == summary.levels[45].observed_text
 
 
 @pytest.mark.slow
-def test_a_million_rows():
+def test_a_million_rows_do_not_enlarge_the_page():
     """A page of a million rows is as large as one of a thousand."""
     levels = np.array([0.5, 0.9, 0.95])
     summary = summarise(made(1_000_000, levels=levels))

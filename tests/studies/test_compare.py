@@ -9,7 +9,7 @@ from extranets.studies.printed import half_unit, printed
 from extranets.studies.tables import Figure
 
 
-def test_printed_tables_are_whole():
+def test_printed_tables_are_complete():
     simulation = printed("simulation")
     assert len(simulation) == 14 * 5 * 3
     cell = {(r["process"], r["method"], r["p"], r["T"], r["measure"]): r["printed"] for r in simulation}
@@ -20,7 +20,7 @@ def test_printed_tables_are_whole():
     assert len(uci) == 60 and uci["yacht", "extra-nets T=70"] == ("0.72", "0.06") and uci["year", "PBP"] == ("8.88", "")
 
 
-def test_half_unit():
+def test_half_unit_is_half_of_the_last_digit():
     assert half_unit("0.08") == 0.005 and half_unit("71") == 0.5 and half_unit("0.0007") == pytest.approx(0.00005)
 
 
@@ -35,7 +35,7 @@ def test_half_unit():
         ("average_correlation", 0.5, -0.4, 0.01, 0.0, "better"),
     ],
 )
-def test_verdicts(measure, number, difference, error, target, expected):
+def test_verdict_compares_in_standard_errors(measure, number, difference, error, target, expected):
     assert verdict(measure, number, difference, error, 0.0, target) == expected
 
 
@@ -47,7 +47,7 @@ def test_uci_figures_are_compared_in_standard_errors_of_both():
     assert row["verdict"] == "reproduced"
 
 
-def test_a_single_simulated_data_set_has_the_error_of_one():
+def test_the_papers_figure_has_the_error_of_a_single_data_set():
     row = {"process": "nonlinear", "method": "bootstrap", "p": None, "T": 30, "replications": 99}
     row |= dict.fromkeys(("mape", "mspe", "non_coverage_01", "non_coverage_05", "non_coverage_10"), 10.0)
     row |= {f"{m}_se": 0.1 for m in ("mape", "mspe", "non_coverage_01", "non_coverage_05", "non_coverage_10")}

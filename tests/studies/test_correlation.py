@@ -46,7 +46,7 @@ def test_separate_resampling_hides_that_learners_are_identical():
     assert row["average_covariance"] == pytest.approx(0, abs=4 * 0.64)
 
 
-def test_joint_resampling_shows_it():
+def test_joint_resampling_shows_that_learners_are_identical():
     row = between_learners(resampled(predictions(), np.zeros(30, dtype=int), 100, seed=1))
     assert row["average_correlation"] == pytest.approx(1)
     assert row["average_absolute_correlation"] == pytest.approx(1)
@@ -62,7 +62,7 @@ def test_rows_are_drawn_with_replacement_and_evenly():
     assert any(len(set(sample)) < 6 for sample in drawn[0])
 
 
-def test_averages_over_pairs_by_hand():
+def test_averages_over_pairs_match_values_computed_by_hand():
     drawn = np.random.default_rng(3).normal(size=(4, 6, 5)) + np.random.default_rng(4).normal(size=(6, 5))
     pairs = list(itertools.combinations(range(4), 2))
     covariances = [np.cov(drawn[s, :, i], drawn[t, :, i])[0, 1] for s, t in pairs for i in range(5)]
@@ -73,7 +73,7 @@ def test_averages_over_pairs_by_hand():
     assert row["average_absolute_correlation"] == pytest.approx(np.mean(np.abs(correlations)))
 
 
-def test_moments_by_hand():
+def test_moments_match_values_computed_by_hand():
     row = moments(np.array([0.0, 0.0, 0.0, 4.0]))
     assert (row["bootstrap_mean"], row["sd"], row["q50"]) == (1.0, 2.0, 0.0)
     assert row["kurtosis"] == pytest.approx((3 * 1 + 81) / 4 / 3**2)  # central moments 21 and 3
@@ -105,7 +105,7 @@ def test_both_versions_have_the_same_learners(records):
     assert average["sd"] == pytest.approx(np.mean([row["sd"] for row in separate]))
 
 
-def test_the_exercise_comes_out_as_in_the_paper(records):
+def test_the_exercise_gives_the_papers_results(records):
     # Sampling errors as above, with about 250 pairs.
     separate, joint = (records[version][-1] for version in ("separate", "joint"))
     assert separate["average_correlation"] == pytest.approx(0, abs=4 * 0.0037)
@@ -153,7 +153,7 @@ def test_truth_is_the_covariance_over_training_sets():
     diagonal = np.eye(4, dtype=bool)
     assert record["variance"] == pytest.approx(matrices[:, diagonal].mean())
     assert record["covariance"] == pytest.approx(matrices[:, ~diagonal].mean())
-    assert np.ptp(sets, axis=0).min() > 0  # every set is another, and so are its networks
+    assert np.ptp(sets, axis=0).min() > 0  # all sets differ, and so do their networks
 
 
 def test_the_true_row_weighs_blocks_by_degrees_of_freedom():
@@ -182,8 +182,8 @@ def test_summary_keeps_learners_averages_and_truths(records):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("process", "variance", "covariance"), [("nonlinear", 3.15, 0.180), ("linear", 1.96, 0.116)])
-def test_truth_of_an_independent_implementation(process, variance, covariance):
-    """Known from another implementation with a sampling error like ours: four times sqrt(2) standard errors."""
+def test_truth_agrees_with_an_independent_implementation(process, variance, covariance):
+    """The known values have a sampling error like ours: within four times sqrt(2) standard errors."""
     study = CorrelationStudy(fresh=100)
     units = [unit for unit in study.units() if unit.startswith(f"fresh-{process}")]
     (row,) = study.summarise([record for unit in units for record in study.run(unit).records])
@@ -219,6 +219,6 @@ def test_one_version_is_enough_for_a_figure(records, tmp_path):
     assert (tmp_path / "means.pdf").read_bytes()[:4] == b"%PDF"
 
 
-def test_no_figure_without_the_exercise(tmp_path):
+def test_a_figure_needs_the_exercise(tmp_path):
     with pytest.raises(ValueError, match="nothing to draw"):
         figure([], tmp_path / "means.png")

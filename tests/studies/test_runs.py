@@ -40,7 +40,7 @@ def units_in(folder):
 
 
 def record_texts(folder):
-    """The records of every unit as they stand in its file: equal texts are equal bits."""
+    """The records of every unit as text from its file: equal texts mean equal bits."""
     return {path.name: json.dumps(json.loads(path.read_text())["records"]) for path in units_in(folder)}
 
 
@@ -53,7 +53,7 @@ def undisturbed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def start():
-    """Starts ``toy_study.work`` in a process of its own, forked from a server that has loaded the package and nothing else."""
+    """Starts ``toy_study.work`` in a new process, forked from a server that has loaded the package and nothing else."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["extranets.studies.runs"])
     children = []
@@ -71,7 +71,7 @@ def start():
 def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timed out while waiting"
         time.sleep(0.005)
 
 
@@ -216,7 +216,7 @@ def test_a_worker_that_fails_or_dies_stops_the_run(tmp_path, undisturbed, kind, 
     assert record_texts(folder) == undisturbed
 
 
-# -- one folder, several hands -----------------------------------------------------------------------------------------
+# -- several processes in one folder -----------------------------------------------------------------------------------
 
 
 def test_two_processes_share_a_folder(start, tmp_path, undisturbed):
@@ -280,7 +280,7 @@ def test_another_configuration_is_refused_key_by_key(tmp_path):
 
 @dataclass(frozen=True)
 class Odd:
-    """Values that JSON has trouble with, under a name and with units to choose."""
+    """A study with values that JSON has trouble with. Its name and units can be chosen."""
 
     name: ClassVar[str] = "odd"
     weight: float = math.nan
@@ -317,7 +317,7 @@ def test_other_units_of_the_same_configuration_are_refused(tmp_path, monkeypatch
         quiet(QUICK, tmp_path)
 
 
-def test_another_version_is_a_warning(tmp_path):
+def test_another_version_gives_a_warning(tmp_path):
     quiet(QUICK, tmp_path)
     about = json.loads((tmp_path / "run.json").read_text())
     about["versions"]["extranets"] = "0.0.1"
@@ -383,7 +383,7 @@ def test_units_see_one_thread(tmp_path):
     assert {record["threads"] for record in quiet(QUICK, tmp_path) if "threads" in record} == {1}
 
 
-def test_a_study_that_cannot_be_made_again(tmp_path):
+def test_a_study_that_cannot_be_made_again_is_refused(tmp_path):
     quiet(QUICK, tmp_path)
     found = runs.load(tmp_path)
     with pytest.raises(FolderError, match="'toy'; the known studies are odd"):
@@ -396,7 +396,7 @@ def test_a_study_that_cannot_be_made_again(tmp_path):
     ("content", "message"),
     [(None, "does not exist"), ("", r"has no run\.json"), ("{", "cannot be read"), ("[]", "cannot be read")],
 )
-def test_a_folder_that_is_no_run(tmp_path, content, message):
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path, content, message):
     folder = tmp_path / "folder"
     if content is not None:
         folder.mkdir()
@@ -407,7 +407,7 @@ def test_a_folder_that_is_no_run(tmp_path, content, message):
 
 
 @pytest.mark.parametrize("units", [["a/b"], [".."], [""], ["a", "a"], ["a", "A"], ["x" * 300]])
-def test_unit_names_that_make_no_files_are_refused(tmp_path, monkeypatch, units):
+def test_unit_names_that_cannot_be_file_names_are_refused(tmp_path, monkeypatch, units):
     monkeypatch.setattr(Toy, "units", lambda self: units)
     with pytest.raises(ValueError, match="name"):
         quiet(QUICK, tmp_path)
@@ -416,7 +416,7 @@ def test_unit_names_that_make_no_files_are_refused(tmp_path, monkeypatch, units)
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-def test_progress_counts_what_was_there_and_is_quiet_when_nothing_is_to_do(tmp_path, capsys):
+def test_progress_counts_earlier_units_and_is_silent_when_all_are_done(tmp_path, capsys):
     quiet(QUICK, tmp_path)
     units_in(tmp_path)[0].unlink()
     runs.run(QUICK, tmp_path, jobs=1)
@@ -426,6 +426,6 @@ def test_progress_counts_what_was_there_and_is_quiet_when_nothing_is_to_do(tmp_p
     assert capsys.readouterr() == ("", "")
 
 
-def test_no_jobs_make_no_sense(tmp_path):
+def test_zero_jobs_are_refused(tmp_path):
     with pytest.raises(ValueError, match="n_jobs"):
         quiet(QUICK, tmp_path, jobs=0)

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from extranets.uncertainty.intervals import paper, total
 from scipy.stats import norm
 
 from extranets import engine
 from extranets.studies import paper_networks as nets
 from extranets.studies import simulation
 from extranets.studies.simulation import SimulationStudy, measures
-from extranets.uncertainty.intervals import paper, total
 
 LINEAR, NONLINEAR = nets.SETTINGS["linear"], nets.SETTINGS["nonlinear"]
 
@@ -132,10 +132,10 @@ def test_dropout_networks_that_collapse_are_started_again():
         assert networks.n_dropped(30) == networks.n_replaced
     assert (
         sum(networks.n_replaced for networks in passes) > 0
-    )  # none in twelve has probability 0.03; the seeds are fixed
+    )  # with probability 0.03 none of twelve collapses; the seeds are fixed
 
 
-def test_only_dead_networks_are_an_error():
+def test_an_ensemble_of_collapsed_networks_is_an_error():
     data, seed = study_data()
     with pytest.raises(ArithmeticError, match="All 3 networks collapsed"):
         nets.extra_nets(replace(LINEAR, learning_rate=1e-9), 1.0, data.X, data.y, 3, seed)
@@ -217,7 +217,7 @@ def test_restarts_reach_every_method():
 
 
 def noise_rows(noise, data, fit):
-    """The final networks, and predictions with targets of the rows that measure the noise."""
+    """The final networks, and predictions and targets of the rows that measure the noise."""
     if noise == "train":
         final = fit(data.X, data.y, 0)
         return final, [(final.predict(data.X), data.y)]
@@ -230,7 +230,7 @@ def noise_rows(noise, data, fit):
 
 
 @pytest.mark.parametrize("noise", ["holdout", "cv", "train"])
-def test_noise_from_rows_that_are_not_test_rows(noise):
+def test_noise_can_be_measured_on_rows_other_than_test_rows(noise):
     data, seed = study_data()
     found = SimulationStudy(noise=noise).run("linear-0000").records
 
@@ -246,7 +246,7 @@ def test_noise_from_rows_that_are_not_test_rows(noise):
 
 
 @pytest.mark.parametrize("noise", ["holdout", "cv", "train"])
-def test_test_targets_do_not_touch_the_other_noises(noise):
+def test_other_noises_do_not_depend_on_test_targets(noise):
     data, seed = study_data()
     fit = simulation.fits(LINEAR, seed, 1)[0][2]
     shifted = data._replace(y_test=data.y_test + 100)
@@ -292,10 +292,10 @@ def test_some_units_are_enough_for_a_summary(records):
 
 
 @pytest.mark.slow
-def test_figures_of_an_independent_implementation():
+def test_figures_agree_with_an_independent_implementation():
     """T = 30. Known: 11.4, 11.3, 18.4 (median, nonlinear); 2.61 and 3.38 for p = .995 and .8 (linear).
 
-    Those came from 40 to 60 data sets, so that their errors are about as large as ours here: four times sqrt(2) standard errors.
+    These came from 40 to 60 data sets, so their errors are about as large as ours: four times sqrt(2) standard errors.
     """
     study = SimulationStudy(replications=30)
     rows = study.summarise([record for unit in study.units() for record in study.run(unit).records])

@@ -37,9 +37,9 @@ def shown(table, width=100):
     ("value", "error", "expected"),
     [
         (12.3401, 0.0502, ("12.340", "0.050")),
-        (12.3401, 0.0996, ("12.34", "0.10")),  # rounding lends the error a digit
+        (12.3401, 0.0996, ("12.34", "0.10")),  # rounding gives the error another digit
         (0.999999, 0.012, ("1.000", "0.012")),
-        (-0.0004, 0.05, ("0.000", "0.050")),  # no minus zero
+        (-0.0004, 0.05, ("0.000", "0.050")),  # not minus zero
         (12345.6, 123.0, ("12350", "120")),
         (3.0, 1.0, ("3.0", "1.0")),
         (1.5e-9, 2e-10, ("1.5e-09", "2e-10")),
@@ -80,7 +80,7 @@ def test_errors_join_their_values():
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def test_table_on_the_terminal():
+def test_terminal_table_shows_rounded_figures():
     lines = shown(render(ROWS, HEADINGS)).splitlines()
     cells = [line.split("  ") for line in lines if line.strip() and "─" not in line]
     assert [[c.strip() for c in line if c.strip()] for line in cells] == [
@@ -91,7 +91,7 @@ def test_table_on_the_terminal():
     ]
 
 
-def test_markdown():
+def test_markdown_shows_rounded_figures():
     assert render(ROWS, HEADINGS, "markdown") == textwrap.dedent(
         r"""
         | Method               |     p |   T |      MSPE ($) |
@@ -103,7 +103,7 @@ def test_markdown():
     ).strip("\n")
 
 
-def test_latex():
+def test_latex_shows_rounded_figures():
     assert render(ROWS, HEADINGS, "latex") == textwrap.dedent(
         r"""
         \begin{tabular}{lrrr}
@@ -146,7 +146,7 @@ def test_csv_writes_numpy_numbers_nan_and_quotes():
     assert text == 'a,b,c,d\n0.1,nan,-inf,"x,""y"""'
 
 
-def test_parquet_round_trip(tmp_path):
+def test_parquet_keeps_all_values(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     render(ROWS, HEADINGS, "parquet", tmp_path / "table.parquet")
     assert parquet.read_table(tmp_path / "table.parquet").to_pydict() == {
@@ -175,7 +175,7 @@ def test_no_rows_make_a_table_with_headings_only(format):
     assert "first" in text and "second" in text
 
 
-def test_what_makes_no_sense_is_refused(tmp_path):
+def test_unknown_formats_and_useless_paths_are_refused(tmp_path):
     with pytest.raises(ValueError, match="table, csv, parquet, markdown, latex; got 'html'"):
         render(ROWS, None, "html")
     with pytest.raises(ValueError, match="needs a path"):

@@ -1,4 +1,4 @@
-"""The empirical study on small made-up tables in the benchmark's layout, and on one split of real data where it is at hand."""
+"""The empirical study on small made-up tables in the benchmark's layout, and on one split of real data if available."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_units_are_splits_in_order():
     assert UciStudy(datasets=("protein", "year"), splits=2).units() == ["protein-00", "protein-01", "year-00"]
 
 
-def test_default_is_what_is_at_hand_and_the_papers_columns(root):
+def test_defaults_are_all_available_data_sets_and_the_papers_columns(root):
     study = UciStudy(data_dir=root)
     assert study.datasets == ("energy", "yacht")
     assert study.columns == tuple(PAPER_COLUMNS)
@@ -120,7 +120,7 @@ def test_faulty_configuration_is_refused(change, message):
         UciStudy(**{"datasets": ("yacht",), **change})
 
 
-def test_nothing_at_hand_is_said():
+def test_missing_data_sets_are_an_error():
     with pytest.raises(ValueError, match=r"No data set was found.*EXTRANETS_DATA"):
         UciStudy()
 
@@ -191,7 +191,7 @@ def seed_of(number: int) -> int:
 
 @pytest.mark.filterwarnings("ignore:noise='train'")
 @pytest.mark.parametrize("noise", ["train", "cv"])
-def test_each_size_is_what_a_fit_of_its_own_gives(root, noise):
+def test_each_size_equals_a_fit_of_its_own(root, noise):
     """The 70 networks begin with the 5, bit by bit."""
     study = UciStudy(datasets=("yacht",), epochs=3, noise=noise, data_dir=root)
     X, y, X_test, y_test = yacht_split(root, 2)
@@ -204,7 +204,7 @@ def test_each_size_is_what_a_fit_of_its_own_gives(root, noise):
         assert record["width"] == np.mean(upper - lower)
 
 
-def test_one_size_alone_gives_the_same(root):
+def test_one_size_alone_gives_the_same_as_with_the_others(root):
     both, alone = (
         UciStudy(datasets=("yacht",), columns=columns, epochs=3, data_dir=root).run("yacht-00").records
         for columns in (SHALLOW, SHALLOW[1:])
@@ -218,7 +218,7 @@ def test_records_are_in_the_order_of_the_columns(root):
     assert tuple(record["column"] for record in records) == columns
 
 
-def test_the_year_data_set(tmp_path, monkeypatch):
+def test_the_year_data_set_is_read_and_scored(tmp_path, monkeypatch):
     """Its real description with fewer rows: commas, target first, no index files, one split by position."""
     small = replace(DATASETS["year"], rows=60, n_train=50)
     monkeypatch.setattr(uci, "DATASETS", {"year": small})
@@ -244,7 +244,7 @@ def test_networks_are_wider_for_the_large_sets():
     assert PAPER_COLUMNS["extra-nets deep T=70"].hidden("naval") == (10,) * 5
 
 
-def test_measures_by_hand(root):
+def test_measures_match_values_computed_by_hand(root):
     study = UciStudy(datasets=("yacht",), columns=("PBP",), data_dir=root)
     [record] = study.run("yacht-01").records
     X, y, X_test, y_test = yacht_split(root, 1)
@@ -268,10 +268,10 @@ def test_measures_by_hand(root):
         "column": "PBP",
     }
     assert {key: record[key] for key in MEASURES} == pytest.approx(expected, rel=1e-9)
-    assert 0 < record["coverage"] < 1  # or the misses would not be tested
+    assert 0 < record["coverage"] < 1  # otherwise misses would not be tested
 
 
-def test_the_default_is_scored_by_its_own_distribution(root):
+def test_the_default_column_is_scored_by_students_t(root):
     X, y, X_test, y_test = yacht_split(root, 0)
     model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, random_state=0).fit(X, y)
     mean, std = model.predict(X_test, return_std=True)
@@ -298,7 +298,7 @@ def test_trees_have_quantile_intervals_and_no_density(root):
 
 
 def test_every_column_learns(root):
-    """Far better than the mean of the targets. How well intervals cover is the estimators' business."""
+    """Each is far better than the mean of the targets. The estimators' own tests judge how well intervals cover."""
     study = UciStudy(datasets=("yacht",), columns="all", data_dir=root)
     result = study.run("yacht-00")
     _, _, _, y_test = yacht_split(root, 0)
@@ -323,7 +323,7 @@ def test_every_column_learns(root):
         ("PBP", extranets.PBPRegressor, (100,)),
     ],
 )
-def test_columns_have_default_settings_but_the_width(column, estimator, hidden):
+def test_columns_have_default_settings_except_for_the_width(column, estimator, hidden):
     model = NETWORK_COLUMNS[column](100)
     assert type(model) is estimator
     assert model.get_params() == estimator(hidden_layer_sizes=hidden).get_params()
@@ -337,10 +337,10 @@ def test_other_seeds_give_other_networks(root):
     assert first[0]["rmse"] != second[0]["rmse"]
 
 
-# --- from end to end
+# --- end to end
 
 
-def test_a_run_from_files_to_the_table(root, tmp_path):
+def test_a_run_leads_from_files_to_the_table(root, tmp_path):
     study = UciStudy(datasets=("energy", "yacht"), columns=SHALLOW, splits=3, epochs=2, data_dir=root)
     records = runs.run(study, tmp_path, jobs=1, progress=False)
     assert len(records) == 2 * 3 * 2
@@ -361,7 +361,7 @@ def test_a_run_from_files_to_the_table(root, tmp_path):
             assert row[f"{measure}_se"] == pytest.approx(error)
 
 
-def test_summary_of_a_few_records():
+def test_summary_takes_the_records_of_some_units():
     study = UciStudy(datasets=("yacht", "boston"), columns=("PBP", "Extra-trees"))
     known = dict.fromkeys(MEASURES, 1.0) | {"dataset": "boston", "split": 0}
     rows = study.summarise([known | {"column": "Extra-trees", "log_likelihood": None}, known | {"column": "PBP"}])
@@ -375,9 +375,9 @@ def test_summary_of_a_few_records():
 REAL_DATA = os.environ.get("EXTRANETS_DATA")
 
 
-@pytest.mark.skipif(not REAL_DATA, reason="EXTRANETS_DATA is not set: the real data sets are not at hand")
-def test_a_real_split():
-    """Boston, split 0: over seeds of the networks the error has mean 2.47 and standard deviation 0.03; five of these."""
+@pytest.mark.skipif(not REAL_DATA, reason="EXTRANETS_DATA is not set: the real data sets are not available")
+def test_a_real_split_has_the_known_error():
+    """Boston, split 0: over seeds the error has mean 2.47 and standard deviation 0.03. Five of these are allowed."""
     records = UciStudy(datasets=("boston",), data_dir=REAL_DATA).run("boston-00").records
     error = {record["column"]: record["rmse"] for record in records}
     assert error["extra-nets T=70"] == pytest.approx(2.47, abs=0.15)

@@ -19,7 +19,7 @@ from extranets.studies.runs import UnitResult
 
 @dataclass(frozen=True)
 class Toy:
-    """Norms of random matrices. ``trap`` and ``log`` are files that disturb and watch, and do not change records."""
+    """Norms of random matrices. The file ``trap`` causes failures, ``log`` notes calls; neither changes records."""
 
     name: ClassVar[str] = "toy"
 
@@ -56,7 +56,7 @@ class Toy:
 
 
 def work(toy: Toy, folder: str, deadly: str = "", calls: int = 0) -> None:
-    """Run in this process; kill it with SIGKILL at that call of that function of ``os``."""
+    """Run the study, but kill this process with SIGKILL at the given call of the function ``deadly`` of ``os``."""
     if deadly:
         _make_deadly(deadly, calls)
     runs.run(toy, folder, jobs=1, progress=False)

@@ -27,13 +27,13 @@ def test_scores_are_residuals_in_units_of_the_standard_deviation():
 @pytest.mark.parametrize("n", [1, 8, 9, 10, 19, 99, 100])
 @pytest.mark.parametrize("coverage", ["0.07", "0.5", "0.55", "0.57", "0.9", "0.95", "0.99"])
 def test_quantile_has_the_exact_rank(n, coverage):
-    """Against exact fractions: in floating point 100 * 0.55 is above 55, 100 * 0.07 above 7."""
+    """Compared with exact fractions: in floating point, 100 * 0.55 is above 55 and 100 * 0.07 above 7."""
     rank = math.ceil((n + 1) * Fraction(coverage))
     scores = np.random.default_rng(n).permutation(n) + 1.0
     assert conformal_quantile(scores, float(coverage)) == (rank if rank <= n else np.inf)
 
 
-def test_quantile_by_output_and_level():
+def test_quantiles_are_taken_by_output_and_level():
     scores = np.random.default_rng(0).exponential(size=(40, 3))
     levels = [0.9, 0.5, 0.99]
     quantile = conformal_quantile(scores, levels)
@@ -46,7 +46,7 @@ def test_quantile_by_output_and_level():
 
 @pytest.mark.parametrize("outputs", [(), (3,)])
 @pytest.mark.parametrize("levels", [(), (2,)])
-def test_interval_shapes_and_bounds(outputs, levels):
+def test_intervals_have_the_stated_shapes_and_bounds(outputs, levels):
     rng = np.random.default_rng(0)
     mean, std, quantile = (
         rng.normal(size=(5, *outputs)),
@@ -88,7 +88,7 @@ def test_split_conformal_coverage_is_exact(n, coverage):
 
 
 def plainly(means, folds, residuals, coverage, stds):
-    """CV+ as it is defined, one new row at a time."""
+    """CV+ by its definition, one new row at a time."""
     n = len(residuals)
     rank = math.ceil((n + 1) * Fraction(str(coverage)))
     bounds = []
@@ -108,7 +108,7 @@ def cv_plus_case(n_train, n_new, n_folds=4, seed=0):
 @pytest.mark.parametrize("block", [1, 100, 2**21])
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("scaled", [False, True])
-def test_cv_plus_is_its_definition_in_blocks_of_any_size(monkeypatch, block, coverage, scaled):
+def test_cv_plus_follows_its_definition_in_blocks_of_any_size(monkeypatch, block, coverage, scaled):
     monkeypatch.setattr(conformal, "BLOCK_SIZE", block)
     means, folds, residuals, stds = cv_plus_case(23, 17)
     bounds = cv_plus_interval(means, folds, residuals, coverage, fold_stds_at_x=stds if scaled else None)
@@ -116,7 +116,7 @@ def test_cv_plus_is_its_definition_in_blocks_of_any_size(monkeypatch, block, cov
     np.testing.assert_allclose(bounds, expected, rtol=1e-14)
 
 
-def test_cv_plus_with_several_levels():
+def test_cv_plus_takes_several_levels():
     means, folds, residuals, _ = cv_plus_case(23, 6)
     levels = [0.9, 0.5, 0.99]
     bounds = cv_plus_interval(means, folds, residuals, levels)
@@ -159,7 +159,7 @@ def cv_plus_coverage(rng, n_train, n_new, n_folds, coverage):
 
 
 @pytest.mark.parametrize("coverage", [0.8, 0.9])
-def test_cv_plus_coverage(coverage):
+def test_cv_plus_covers_at_least_as_promised(coverage):
     """60 rows, 6 folds, 1,000 samples: no less than promised, and near nominal.
 
     The promise is 1 - 2 alpha - sqrt(2 / n). Out-of-fold fits see 10 rows fewer than a final fit would, but intervals are made
@@ -218,7 +218,7 @@ def brute_force_jackknife(members, in_bag, residuals, coverage):
     return np.stack([lower, upper], axis=1)
 
 
-def test_jackknife_after_bootstrap_against_loops(monkeypatch):
+def test_jackknife_after_bootstrap_matches_plain_loops(monkeypatch):
     rng = np.random.default_rng(0)
     members, in_bag = rng.standard_normal((6, 9)), rng.random((6, 40)) < 0.6
     in_bag[:, 3] = True  # a row that every member drew
@@ -249,7 +249,7 @@ def test_jackknife_after_bootstrap_covers_any_distribution():
     assert 0.9 - 3 * 0.0055 < hits / repetitions < 0.97
 
 
-def test_jackknife_after_bootstrap_names_what_does_not_fit():
+def test_jackknife_after_bootstrap_names_arrays_of_wrong_shape():
     with pytest.raises(ValueError, match="n_members, n_train"):
         jackknife_after_bootstrap_interval(np.zeros((3, 2)), np.zeros((2, 5), dtype=bool), np.zeros(5), 0.9)
     with pytest.raises(ValueError, match="residuals"):

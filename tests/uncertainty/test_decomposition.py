@@ -37,7 +37,7 @@ def test_weighted_ambiguity_counts_a_member_of_weight_two_twice():
 
 @pytest.mark.parametrize("shape", [(9,), (9, 3)])
 @pytest.mark.parametrize("weights", [None, np.arange(6.0), np.full(6, 0.1)])
-def test_ensemble_error_is_mean_member_error_less_ambiguity(shape, weights):
+def test_ensemble_error_is_mean_member_error_minus_ambiguity(shape, weights):
     rng = np.random.default_rng(1)
     members, y = rng.normal(size=(6, *shape)), rng.normal(size=shape)
     parts = ambiguity_identity(y, members, weights)
@@ -57,7 +57,7 @@ def test_one_member_has_no_ambiguity():
 def test_parts_add_up_to_the_mean_squared_error(shape, ddof):
     rng = np.random.default_rng(2)
     members, truth = rng.normal(size=shape), rng.normal(size=shape[2:])
-    members[:, 0] *= 5  # members with unlike moments do not break it
+    members[:, 0] *= 5  # the identity holds for members with different moments too
     error = ((members.mean(axis=1) - truth) ** 2).mean(axis=0)
     parts = mspe_decomposition(members, truth, ddof=ddof)
     np.testing.assert_allclose(parts.mspe(shape[1]), error, rtol=0, atol=1e-13)
@@ -95,7 +95,7 @@ def test_mspe_of_another_ensemble_size_is_predicted():
     assert abs(predicted.mean() - 5.05) < 4 * predicted.std() / np.sqrt(40_000)
 
 
-def test_mspe_formula():
+def test_mspe_follows_its_formula():
     parts = MspeDecomposition(np.array([1.0]), np.array([8.0]), np.array([2.0]))
     np.testing.assert_allclose(parts.mspe(1), 9.0)
     np.testing.assert_allclose(parts.mspe(4), 1 + 8 / 4 + 3 / 4 * 2)
@@ -135,14 +135,14 @@ def test_constant_member_has_undefined_correlations():
     np.testing.assert_allclose(matrix[np.ix_([0, 2], [0, 2])], [[1, -1], [-1, 1]])
 
 
-def test_like_predictions_do_not_mean_correlated_errors():
+def test_similar_predictions_do_not_mean_correlated_errors():
     """What the docstring warns of: independent errors around a common target."""
     members, truth = correlated(200, 3, 50, bias=0.0, shared=0.0, own=1.0)
     assert member_correlation(members[0]).min() > 0.9
     assert abs(mspe_decomposition(members, truth).true_correlation) < 4 / np.sqrt(200 * 50 * 3)
 
 
-def test_bernoulli_variance():
+def test_bernoulli_variance_is_p_times_one_minus_p():
     p = np.linspace(0, 1, 101)
     values = bernoulli_variance(p)
     np.testing.assert_allclose(values, p - p**2, atol=1e-16)
@@ -150,7 +150,7 @@ def test_bernoulli_variance():
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, np.nan])
-def test_bernoulli_variance_wants_a_probability(p):
+def test_bernoulli_variance_refuses_numbers_that_are_not_probabilities(p):
     with pytest.raises(ValueError, match="p must be a probability"):
         bernoulli_variance(p)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from extranets.uncertainty.intervals import calibrated, paper, total
 from scipy import stats
 
 from extranets.uncertainty import predictive
 from extranets.uncertainty.components import HeldOut
-from extranets.uncertainty.intervals import calibrated, paper, total
 
 SPREAD = np.array([[1.0], [4.0]])
 NOISE = np.array([[2.0]])
@@ -19,7 +19,7 @@ def test_paper_divides_the_spread_by_the_number_of_members():
     np.testing.assert_array_equal(aleatoric, NOISE)
 
 
-def test_total_does_not():
+def test_total_does_not_divide_the_spread():
     epistemic, aleatoric = total.variances(SPREAD, NOISE, 10, np.ones((2, 1)))
     np.testing.assert_array_equal(epistemic, SPREAD)
     np.testing.assert_array_equal(aleatoric, NOISE)
@@ -50,8 +50,8 @@ def test_factors_are_recovered_from_residuals():
         assert (np.abs(factors - [a, b]) < 4 * error).all()
 
 
-def test_useless_spread_gets_the_least_weight_that_it_can_have():
-    """1/T: what a mean of T members varies by. b is what likelihood says with that a (gradient zero)."""
+def test_a_useless_spread_gets_the_smallest_weight():
+    """a = 1/T, by which a mean of T members varies. Given that a, b maximises the likelihood (its gradient is zero)."""
     for n_members in (50, 200):
         held = held_out(0.0, 1.0)
         a, b = calibrated.fit_factors(held, np.ones((40_000, 1)), n_members)[:, 0]
@@ -61,8 +61,8 @@ def test_useless_spread_gets_the_least_weight_that_it_can_have():
         assert abs(slope) < 1e-4 and 0.9 < b < 1
 
 
-def test_where_residuals_say_nothing_about_it_the_spread_is_taken_at_its_word():
-    """Spread of a millionth of the noise: a stays at 1, less what larger final ensembles lose."""
+def test_the_spread_keeps_its_scale_where_residuals_say_nothing_about_it():
+    """The spread is a millionth of the noise: a stays at 1, minus the correction for a larger final ensemble."""
     held = held_out(0.0, 1.0)
     held = held._replace(spread=held.spread * 1e-6)
     a, b = calibrated.fit_factors(held, np.ones((40_000, 1)), 100)[:, 0]
@@ -71,11 +71,11 @@ def test_where_residuals_say_nothing_about_it_the_spread_is_taken_at_its_word():
 
 
 def test_the_prior_is_worth_one_observation():
-    """All spreads and noises alike, a + b is what residuals tell; the best share of a is where the prior's slope is zero."""
+    """With equal spreads and noises, residuals determine a + b only; the prior alone determines the share of a."""
     n = 200
     held = HeldOut(np.full((n, 1), 2.0), np.full((n, 1), 3 / 4), np.ones((n, 1)), np.ones(n), 4)
     a, b = calibrated.fit_factors(held, np.ones((n, 1)), 4)[:, 0]
-    np.testing.assert_allclose([a, b], [1.0, 3.0], rtol=1e-3)  # a + b = 4, and nothing against a = 1
+    np.testing.assert_allclose([a, b], [1.0, 3.0], rtol=1e-3)  # a + b = 4, and the prior's a = 1
     few = held_out(3.0, 0.0, n=400)
     a, b = calibrated.fit_factors(few, np.ones((400, 1)), 50)[:, 0]
     spread = few.spread[:, 0] * 50 / 49
@@ -100,7 +100,7 @@ def test_factor_is_lowered_for_a_larger_final_ensemble():
     np.testing.assert_array_equal(same[1], larger[1])
 
 
-def test_no_error_at_all_is_no_trouble():
+def test_residuals_of_zero_are_accepted():
     held = HeldOut(np.zeros((5, 1)), np.zeros((5, 1)), np.ones((5, 1)), np.ones(5), 3)
     assert np.isfinite(calibrated.fit_factors(held, np.zeros((5, 1)), 3)).all()
 

@@ -19,7 +19,7 @@ def reference(dof):
 
 
 @pytest.mark.parametrize("dof", [None, 2.5, 4.0, 30.0])
-def test_quantiles_interval_and_distribution_are_scipys(dof):
+def test_quantiles_interval_and_distribution_are_those_of_scipy(dof):
     expected = reference(dof)
     quantiles = predictive.quantiles(MEAN, STD, LEVELS, dof)
     np.testing.assert_allclose(quantiles, np.stack([expected.ppf(level) for level in LEVELS], axis=1), rtol=1e-9)
@@ -32,8 +32,8 @@ def test_quantiles_interval_and_distribution_are_scipys(dof):
 
 
 @pytest.mark.parametrize("dof", [None, 7.0, 200.0])
-def test_the_variance_is_one_in_units_of_itself(dof):
-    """The mean square of a million quantiles at even levels; more extreme ones hold less than a thousandth."""
+def test_multiples_have_variance_one(dof):
+    """The mean square of a million quantiles at even levels; more extreme ones add less than a thousandth."""
     levels = (np.arange(1_000_000) + 0.5) / 1_000_000
     assert np.mean(predictive.multiples(levels, dof) ** 2) == pytest.approx(1.0, abs=1e-3)
 
@@ -63,7 +63,7 @@ def test_a_standard_deviation_of_zero_is_a_point():
 
 
 def t_errors(dof, n, seed=0):
-    """Of standard deviation one."""
+    """Errors with standard deviation one."""
     return np.random.default_rng(seed).standard_t(dof, size=(n, 1)) * np.sqrt((dof - 2) / dof)
 
 
@@ -78,8 +78,8 @@ def test_degrees_of_freedom_are_found(dof):
     assert np.mean(found) == pytest.approx(1 / dof, abs=3 * 0.027 / np.sqrt(10))
 
 
-def test_it_is_the_likeliest():
-    """scipy's density of the same errors is nowhere higher, on a grid."""
+def test_fitted_degrees_of_freedom_are_the_most_likely():
+    """By scipy's density, no value on a grid is more likely."""
     errors = t_errors(5.0, 1500)
     scaled = errors / np.sqrt(np.mean(errors**2))
 
@@ -91,25 +91,25 @@ def test_it_is_the_likeliest():
     assert max(grid) <= best < max(grid) + 1e-3
 
 
-def test_normal_errors_have_many():
+def test_normal_errors_have_many_degrees_of_freedom():
     """Over 200 repetitions with 2,000 errors 99 % had more than 25."""
     for seed in range(5):
         assert fitted(np.random.default_rng(seed).normal(size=(2000, 1)))[0] > 22
 
 
-def test_the_scale_of_errors_does_not_count():
+def test_degrees_of_freedom_do_not_depend_on_the_scale_of_errors():
     errors = t_errors(4.0, 500)
     assert fitted(1e3 * errors)[0] == pytest.approx(fitted(errors)[0], rel=1e-6)
 
 
-def test_weights_count_as_repetition():
+def test_a_weight_counts_as_repetitions():
     errors, counts = t_errors(4.0, 400), np.arange(400) % 4
     weighted = predictive.fit_dof(errors, counts.astype(float))
     np.testing.assert_allclose(weighted, fitted(errors.repeat(counts, axis=0)), rtol=1e-4)
     assert weighted[0] != pytest.approx(fitted(errors)[0], rel=0.01)
 
 
-def test_each_output_has_its_own():
+def test_each_output_has_its_own_degrees_of_freedom():
     errors = np.column_stack([t_errors(3.0, 1000)[:, 0], np.random.default_rng(1).normal(size=1000), np.zeros(1000)])
     found = fitted(errors)
     assert found[0] < 5 and found[1] > 15
@@ -117,20 +117,20 @@ def test_each_output_has_its_own():
     np.testing.assert_array_equal(found[:1], fitted(errors[:, :1]))
 
 
-def test_too_few_rows_say_nothing():
+def test_too_few_rows_give_no_degrees_of_freedom():
     errors = t_errors(4.0, FEWEST_ROWS)
     assert fitted(errors[:-1]) is None
     assert fitted(errors).shape == (1,)
 
 
-def test_the_limits_are_kept():
+def test_fitted_degrees_of_freedom_stay_within_their_limits():
     cauchy = np.random.default_rng(0).standard_cauchy(size=(1000, 1))
     assert FEWEST_DOF <= fitted(cauchy)[0] < FEWEST_DOF + 0.01
     uniform = np.random.default_rng(0).uniform(-1, 1, size=(1000, 1))  # lighter tails than Normal
     assert MOST_DOF - 5 < fitted(uniform)[0] <= MOST_DOF
 
 
-def test_of_very_many_rows_some_are_enough(monkeypatch):
+def test_only_some_of_very_many_rows_are_used(monkeypatch):
     errors, weight = t_errors(4.0, 1001), np.random.default_rng(1).uniform(size=1001)
     monkeypatch.setattr(predictive, "MOST_ROWS", 500)
     np.testing.assert_array_equal(

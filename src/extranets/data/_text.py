@@ -1,4 +1,4 @@
-"""Tables and lists of numbers in text files, with messages that name the place of what cannot be read."""
+"""Read tables and lists of numbers from text files. An error names the place that cannot be read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_table(path: Path) -> Array:
 
 
 def delimiter_of(path: Path) -> str | None:
-    """A comma if the first line has one, else None, which means any blanks."""
+    """A comma if the first line has one. Otherwise None, which means any blanks."""
     with open_text(path) as file:
         return "," if "," in file.readline() else None
 

@@ -39,12 +39,12 @@ ROW = re.compile(rb"\s*[-+]?\.?\d")
 
 
 class DownloadError(OSError):
-    """A data set could not be had, or is not the one that was expected."""
+    """A data set could not be fetched, or what came is not that data set."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table can be had.
+    """Where a table can be downloaded.
 
     Attributes
     ----------
@@ -74,7 +74,8 @@ def _benchmark(name: str) -> Source:
 
 _YEAR_SHA256 = "4b6f8e50235b359e01689ae7fb33ad0f89677e9a15f25f3d6259327a6bb927bb"
 
-#: Places to try, in this order. The originals of concrete, energy and power are spreadsheets, that of energy with other digits.
+#: Places to try, in this order. The original files of concrete, energy and power are spreadsheets; that of energy has
+#: other digits.
 SOURCES: Mapping[str, tuple[Source, ...]] = MappingProxyType(
     {
         "boston": (
@@ -192,7 +193,7 @@ def checksum(table: Table) -> str:
 
 
 def _install(info: DatasetInfo, source: Source, root: Path) -> None:
-    """Fetch, unpack and check below a temporary folder; only a data set that is whole and right gets its name."""
+    """Fetch, unpack and check below a temporary folder; only a complete and correct data set is moved to its place."""
     home = root / info.folder
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".incoming-") as scratch:
@@ -235,7 +236,7 @@ def _receive(response: Any, address: str, path: Path) -> None:
 
 @contextmanager
 def _progress(address: str, size: int) -> Iterator[Callable[[int], None]]:
-    """A line and a bar on standard error, where there is something to wait for."""
+    """A line and a bar on standard error, if the file is large enough to wait for."""
     if size < LARGE:
         yield lambda n: None
         return
@@ -250,7 +251,7 @@ def _progress(address: str, size: int) -> Iterator[Callable[[int], None]]:
 
 
 def _write_table(source: Source, file: Path, path: Path, origin: str) -> None:
-    """The rows of a file that may have a header and semicolons, as a file that has neither."""
+    """Copy the rows of a file without its header, and with commas instead of semicolons."""
     digest, n_rows = hashlib.sha256(), 0
     with _opened(source, file, origin) as lines, open(path, "wb") as out:
         for line in lines:
@@ -259,7 +260,7 @@ def _write_table(source: Source, file: Path, path: Path, origin: str) -> None:
                 out.write(line.replace(b";", b","))
                 n_rows += 1
     if n_rows == 0:
-        raise DownloadError(f"{origin}: what came is not a table")
+        raise DownloadError(f"{origin}: the file is not a table")
     if source.sha256 not in (None, digest.hexdigest()):
         raise DownloadError(f"{origin}: the file has changed (SHA-256 {digest.hexdigest()}, expected {source.sha256})")
 
@@ -274,7 +275,7 @@ def _opened(source: Source, file: Path, origin: str) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(file) as archive, archive.open(source.member) as stream:
             yield stream
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-        raise DownloadError(f"{origin}: no zip archive with {source.member!r} ({error})") from error
+        raise DownloadError(f"{origin}: not a zip archive with {source.member!r} in it ({error})") from error
 
 
 def _write_columns(info: DatasetInfo, source: Source, folder: Path) -> None:
@@ -285,13 +286,13 @@ def _write_columns(info: DatasetInfo, source: Source, folder: Path) -> None:
 
 def _check(info: DatasetInfo, root: PathLike, origin: str) -> None:
     expected = CHECKSUMS.get(info.name)
-    if expected is None:  # then the file's own checksum was right
+    if expected is None:  # then the file's own checksum has been compared
         return
     try:
         found = checksum(read(info, root))
     except ValueError as error:
-        raise DownloadError(f"{origin}: what came is not the data set ({error})") from error
+        raise DownloadError(f"{origin}: the file is not the data set ({error})") from error
     if found != expected:
         raise DownloadError(
-            f"{origin}: the values differ from the benchmark's, or their order (SHA-256 {found}, expected {expected})"
+            f"{origin}: the values, or their order, differ from the benchmark's (SHA-256 {found}, expected {expected})"
         )

@@ -1,4 +1,4 @@
-"""A simulated table as an analyst meets them: numbers, a date, categories, yes and no, and missing values."""
+"""A simulated table like those that analysts meet: numbers, a date, categories, yes and no, and missing values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def simulated_rents(n_samples: int, random_state: int | np.random.RandomState | 
     balcony = random.uniform(size=n_samples) < 0.45
     distance = np.round(random.gamma(2.0, 1.4, n_samples), 2)
     day = random.randint(0, 3 * 365, size=n_samples)
-    age = np.abs(built - 1965) / 60  # the old and the new are dear
+    age = np.abs(built - 1965) / 60  # old and new flats are expensive
     season = 0.03 * np.cos(2 * np.pi * (day % 365) / 365)
     mean = area * BASE[district] * (0.8 + 0.35 * age) * (1 + season + day / 8000) * np.exp(-0.05 * distance)
     mean = mean + 60 * balcony + 6 * floor + SMALL_COSTS[heating]

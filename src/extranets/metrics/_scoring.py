@@ -1,4 +1,4 @@
-"""The scorers' classes. Apart from the functions that make them, for they load much of scikit-learn."""
+"""The scorers' classes. They are apart from the functions that make them, because they load much of scikit-learn."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sklearn.compose import TransformedTargetRegressor
 
 from extranets._arrays import Array
 from extranets._sklearn.scorer import BaseScorer
-from extranets.metrics._checks import Weights
+from extranets.metrics.checks import Weights
 from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
 from extranets.uncertainty.predictive import Dof
 
 Moments = tuple[Array, Array, Dof]  # means, standard deviations and degrees of freedom
-POINTS = 33  # of an interval, that are mapped back through a transformation of the target
+POINTS = 33  # points of an interval that are mapped back through a transformation of the target
 
 
 class IntervalScorer(BaseScorer):
-    """Less a loss of central intervals."""
+    """The negative of a loss of central intervals."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
         given = {**self._kwargs, **given}
@@ -81,7 +81,7 @@ def _moments(estimator: Any, X: Any) -> Moments:
 
 
 def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """The regressor inside pipelines and searches, which do not pass its methods on, and the X that it sees."""
+    """The regressor inside pipelines and searches, and the X that it sees. They do not pass its methods on."""
     while True:
         if hasattr(estimator, "predict_interval"):
             return estimator, X
@@ -95,7 +95,10 @@ def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _mapped_back(bounds: Array, transformer: Any) -> Array:
-    """What an interval becomes: its ends, in their order, or what lies beyond them if it turns within. Shape: ``(2, n)``."""
+    """The range of the values that an interval is mapped back to. An infinite interval stays infinite. Shape: ``(2, n)``.
+
+    Points inside the interval are mapped as well: the transformation need not be monotone.
+    """
     if bounds.ndim > 2:
         raise TypeError("Intervals of several transformed targets cannot be mapped back; score each target by itself.")
     lower, upper = bounds

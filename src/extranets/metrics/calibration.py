@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
 from extranets._arrays import Array
-from extranets.metrics._checks import (
+from extranets.metrics.checks import (
     Weights,
     dof_table,
     require_positive,
@@ -42,7 +42,7 @@ def calibration_curve(
         Nominal probabilities from 0 to 1; by default 0.01, 0.02, ..., 0.99.
     kind : {"interval", "quantile"}, default="interval"
         Count the targets inside the central interval of each level, or those at most the predicted quantile. Only
-        "quantile" sees a shift of the mean as such; with "interval" it looks like a standard deviation too small.
+        "quantile" sees a shift of the mean as such; with "interval" a shift looks like too small a standard deviation.
     dof : float or array of shape (n_samples,), (n_outputs,) or (n_samples, n_outputs), optional
         Degrees of freedom of Student's t, above 2, as in `student_t_log_likelihood`. None: predictions are Normal.
     sample_weight : array of shape (n_samples,), optional
@@ -137,14 +137,14 @@ def _shares(
 
 
 def _normal_errors(y: Array, mean: npt.ArrayLike, std: npt.ArrayLike, dof: Dof) -> Array:
-    """Errors in standard deviations; under Student's t, those that a Normal has as often. Shape: ``(n, n_outputs)``."""
+    """Errors in standard deviations; those of Student's t as equally likely Normal ones. Shape: ``(n, n_outputs)``."""
     mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
     with np.errstate(over="ignore"):
         z = (y - mean) / std
         if dof is None:
             return z
         dof = dof_table(y, dof)
-        lower_tail = stdtr(dof, -np.abs(z) / shrink(dof))  # where floats are dense
+        lower_tail = stdtr(dof, -np.abs(z) / shrink(dof))  # the lower tail, where floats are dense
     return -np.sign(z) * ndtri(lower_tail)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import betaln, logsumexp, ndtr, stdtr
 
 from extranets._arrays import Array
-from extranets.metrics._checks import (
+from extranets.metrics.checks import (
     Weights,
     dof_table,
     mean_score,
@@ -55,8 +55,8 @@ def student_t_log_likelihood(
     y_true, mean, std : array of shape (n_samples,) or (n_samples, n_outputs)
         ``std`` is the standard deviation, not the scale, which is smaller.
     dof : float or array of shape (n_samples,), (n_outputs,) or (n_samples, n_outputs), or None
-        Degrees of freedom, above 2; with one output, a vector is one for each row. None: Normal predictions, so that the
-        ``degrees_of_freedom_`` of an estimator fit as they are.
+        Degrees of freedom, above 2; with one output, a vector has one for each row. None means Normal predictions, so
+        that an estimator's ``degrees_of_freedom_`` can be passed as they are.
     sample_weight : array of shape (n_samples,), optional
 
     Examples
@@ -70,7 +70,7 @@ def student_t_log_likelihood(
     y = target_table(y_true)
     mean, std = table_like(y, "mean", mean), require_positive("std", table_like(y, "std", std))
     dof = dof_table(y, dof)
-    with np.errstate(divide="ignore"):  # log 0 at the mean; in logarithms no distance is too far out for a float
+    with np.errstate(divide="ignore"):  # log 0 at the mean; logarithms, because the square of a distance may overflow
         distance = 2 * (np.log(np.abs(y - mean)) - np.log(std)) - np.log(dof - 2)
     constant = betaln(0.5, dof / 2) + 0.5 * np.log(dof - 2) + np.log(std)
     return mean_score(-(dof + 1) / 2 * np.logaddexp(0, distance) - constant, row_weights(sample_weight, y))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array
-from extranets.metrics._checks import (
+from extranets.metrics.checks import (
     Weights,
     bound_tables,
     check_level,
@@ -156,7 +156,7 @@ def cwc(
 ) -> float:
     """Coverage-width criterion, NMPIW (1 + exp(-eta (PICP - coverage)) [PICP < coverage]); less is better.
 
-    Kept for comparison with older work. It is no proper score: intervals of width zero get 0. Prefer `interval_score`.
+    For comparison with older work. It is not a proper score: intervals of width zero get 0. Prefer `interval_score`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from extranets.metrics._checks import (
+from extranets.metrics.checks import (
     Weights,
     check_level,
     mean_score,

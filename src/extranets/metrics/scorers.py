@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from extranets.metrics._checks import check_level
+from extranets.metrics.checks import check_level
 
 
 def interval_score_scorer(coverage: float = 0.9) -> Callable[..., float]:
-    """Less the interval score of ``predict_interval``, for ``scoring=`` in scikit-learn; greater is better.
+    """The negative interval score of ``predict_interval``, for ``scoring=`` in scikit-learn; greater is better.
 
     Pipelines and searches are scored by the estimator inside them. An estimator without ``predict_interval`` that knows
     ``predict(X, return_std=True)``, such as scikit-learn's BayesianRidge, is scored by Normal intervals. Intervals of a
@@ -31,7 +31,7 @@ def interval_score_scorer(coverage: float = 0.9) -> Callable[..., float]:
 
 
 def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
-    """Less the absolute coverage error of ``predict_interval``; greater is better, 0 best. See `interval_score_scorer`.
+    """The negative absolute coverage error of ``predict_interval``; 0 is best. See `interval_score_scorer`.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
 
 
 def crps_scorer() -> Callable[..., float]:
-    """Less the CRPS of predictions from ``predict(X, return_std=True)``; greater is better.
+    """The negative CRPS of predictions from ``predict(X, return_std=True)``; greater is better.
 
     They are Student's t where the estimator, or the one inside a pipeline or search, has ``degrees_of_freedom_``; else Normal.
 

@@ -13,9 +13,9 @@ Put ``@storable("Name")`` above it. The name is what files hold; it must never c
   made by its constructor, then its method ``_check_stored()``, if there is one, looks at what a type cannot say, such as shapes
   that belong together. It refuses by ``ValueError``; :func:`require` is a short way. The same checks run on saving, so that a
   file that was written can be read. A field that is added later needs a default, which the files written before then take.
-- Any other class (or a dataclass that wants a say): ``_to_stored()`` returns a dict of storable values, by name, and the
-  class method ``_from_stored(stored)`` makes the object from such a dict. It must take every entry for hostile, and refuses
-  by ``ValueError`` or ``TypeError``.
+- Any other class, or a dataclass that is to be stored in another way: ``_to_stored()`` returns a dict of storable values,
+  by name, and the class method ``_from_stored(stored)`` makes the object from such a dict. It must treat every entry as
+  hostile, and refuse by ``ValueError`` or ``TypeError``.
 
 Objects nest. A class whose module ``import extranets`` does not load stands in ``registry.LATE``, so that :func:`load` finds
 it: a file can name classes, never modules.

@@ -65,7 +65,7 @@ class Encoder:
             raise TypeError(f"{path} is an array of type {array.dtype}, which a model file cannot hold.")
         if id(array) not in self._seen:
             name = path
-            while name in self.arrays:  # as a dict with the keys 1 and "1" makes it happen
+            while name in self.arrays:  # a dict with the keys 1 and "1" leads here
                 name += "'"
             self.arrays[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)
             self._seen[id(array)] = array, name
@@ -102,7 +102,7 @@ class Decoder:
     Parameters
     ----------
     arrays : mapping of str
-        What stands for an array: itself or, for a reader who wants to know about it only, a description.
+        The arrays by name or, for a reader who only wants to know about them, their descriptions.
     build : callable
         Makes an object from the name of its class and its fields.
     """
@@ -133,7 +133,7 @@ class Decoder:
 
     def _compound(self, kind: str, content: Any, depth: int) -> Any:
         if not isinstance(content, list):
-            raise ModelFileError(f"a {kind} holds no list")
+            raise ModelFileError(f"a {kind} does not hold a list")
         if kind == "tuple":
             return tuple(self.decode(entry, depth + 1) for entry in content)
         if kind == "dict":
@@ -146,10 +146,10 @@ class Decoder:
         found = {}
         for pair in pairs:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise ModelFileError("a dict holds no pairs")
+                raise ModelFileError("a dict does not hold pairs")
             key = self.decode(pair[0], depth + 1)
             if not isinstance(key, KEYS) or key in found:
-                raise ModelFileError("a dict has a key that is twice there, or neither text nor number")
+                raise ModelFileError("a dict has a key that is there twice, or is neither text nor number")
             found[key] = self.decode(pair[1], depth + 1)
         return found
 
@@ -171,7 +171,7 @@ def _decode_scalar(code: Any, text: Any) -> np.generic:
         raise ModelFileError("it holds a number of an unknown type")
     raw = _from_hex(text)
     if len(raw) != DTYPES[code].itemsize or (code == "BOOL" and raw[0] > 1):
-        raise ModelFileError(f"it holds a number of type {code} that is none ({text[:20]!r})")
+        raise ModelFileError(f"it holds a number of type {code} with wrong bytes ({text[:20]!r})")
     return np.frombuffer(raw, dtype=DTYPES[code])[0]
 
 
@@ -179,4 +179,4 @@ def _from_hex(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise ModelFileError(f"it holds bytes that are none ({text[:20]!r})") from None
+        raise ModelFileError(f"it holds bytes that are not written in hex ({text[:20]!r})") from None

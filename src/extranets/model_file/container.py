@@ -75,8 +75,8 @@ class Header:
 
 
 def write(path: str | os.PathLike[str], model: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a file at once or not at all. Arrays must be of a type in ``DTYPES``."""
-    # Large items first, as the safetensors package does it: so every array is aligned.
+    """Write the whole file, or leave the old one as it was. Arrays must be of a type in ``DTYPES``."""
+    # Large items first, as in the safetensors package, so that every array is aligned.
     names = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     bodies = [np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data for name in names]
     header = _header(model, {name: arrays[name] for name in names})
@@ -124,15 +124,15 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, Arrays]:
     if digest.hexdigest() != header.digest:
         raise ModelFileError("it is damaged: its SHA-256 digest is not that of its contents")
     for name, array in arrays.items():
-        # Bytes other than 0 and 1 are no truth values, and NumPy relies on that.
+        # NumPy relies on truth values being 0 or 1.
         if array.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
             raise ModelFileError(f"array {name!r} holds values that are neither true nor false")
     return header, arrays
 
 
 def _open(path: str | os.PathLike[str]) -> BinaryIO:
-    if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: that of a pipe would wait for a writer
-        raise ModelFileError("it is a folder" if Path(path).is_dir() else "it is no ordinary file")
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened: opening a pipe would wait for a writer
+        raise ModelFileError("it is a folder" if Path(path).is_dir() else "it is not an ordinary file")
     return open(path, "rb")
 
 
@@ -144,10 +144,12 @@ def _read_header(file: BinaryIO) -> tuple[bytes, Header]:
     start = file.read(LENGTH_BYTES)
     length = int.from_bytes(start, "little")
     if length > MOST_HEADER or LENGTH_BYTES + length > size:
-        raise ModelFileError("it is no extranets model, or a truncated one")
+        raise ModelFileError("it is not an extranets model, or a truncated one")
     text = file.read(length)
     if not text.startswith(START):
-        raise ModelFileError("it is no extranets model" + (" but another safetensors file" if text[:1] == b"{" else ""))
+        raise ModelFileError(
+            "it is not an extranets model" + (" but another safetensors file" if text[:1] == b"{" else "")
+        )
     return start + text, _checked_header(text, size - LENGTH_BYTES - length, size)
 
 
@@ -155,8 +157,8 @@ def _checked_header(text: bytes, n_body: int, size: int) -> Header:
     try:
         table = strict_json.loads(text.decode("utf-8"))
     except UnicodeDecodeError:
-        raise ModelFileError("its header is no text") from None
-    metadata = table.pop("__metadata__")  # which is there: the text begins with it
+        raise ModelFileError("its header is not text") from None
+    metadata = table.pop("__metadata__")  # always there: the text begins with it
     version = _checked_version(metadata)
     if metadata.keys() != METADATA_KEYS or not all(isinstance(value, str) for value in metadata.values()):
         raise ModelFileError("its metadata are not those of a model")
@@ -203,6 +205,6 @@ def _read_array(file: BinaryIO, place: Place, digest: Any) -> npt.NDArray[Any]:
     array = np.empty(place.shape, dtype=place.dtype)
     body = array.reshape(-1).view(np.uint8)
     if file.readinto(body.data) != place.n_bytes:  # type: ignore[attr-defined]
-        raise ModelFileError("it was truncated while it was read")
+        raise ModelFileError("it was truncated while it was being read")
     digest.update(body.data)
     return array

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 class ModelFileError(ValueError):
-    """A file is no model that this version can read: damaged, of another kind, of a newer version, or inconsistent."""
+    """The file cannot be read as a model: it is damaged, of another kind, of a newer version, or inconsistent."""
 
-    exit_code = 4  # of the command line
+    exit_code = 4  # the command line ends with it
 
 
 def require(holds: object, otherwise: str) -> None:
-    """Raise ``ValueError(otherwise)`` unless it holds."""
+    """Raise ``ValueError(otherwise)`` unless ``holds`` is true."""
     if not holds:
         raise ValueError(otherwise)

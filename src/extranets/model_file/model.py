@@ -22,14 +22,15 @@ Path = str | os.PathLike[str]
 
 
 def save(value: Any, path: Path, *, about: dict[str, Any] | None = None) -> None:
-    """Write a storable object to a file, as a whole or not at all.
+    """Write a storable object to a file. A failure leaves the old file as it was.
 
     Parameters
     ----------
     value : object of a storable class
-    path : path of the file, by custom ``*.xnet``; a file that is there is replaced
+    path : path of the file, usually ``*.xnet``; an existing file is replaced
     about : dict, optional
-        Whatever else is worth knowing, as JSON has it: texts, finite numbers, truth values, None, lists, and dicts by text.
+        Anything else worth knowing, in JSON's types: texts, finite numbers, truth values, None, lists, and dicts with
+        text keys.
     """
     parts = registry.take_apart(value)
     if parts is None:
@@ -58,12 +59,12 @@ def load(path: Path) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class and with the parameters that it had.
+        Fitted, with the class and the parameters of the one that was saved.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, is no model file, or was written by a newer version of the format.
+        If the file is damaged, is not a model file, or was written by a newer version of the format.
     FileNotFoundError
         If there is no such file.
 
@@ -91,7 +92,7 @@ def load(path: Path) -> Any:
 
 
 def read_info(path: Path) -> dict[str, Any]:
-    """What a model file says about itself. Its arrays are not read, so that flipped bits are not noticed.
+    """What a model file says about itself. Its arrays are not read, so flipped bits go unnoticed.
 
     Parameters
     ----------

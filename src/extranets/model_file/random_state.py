@@ -24,9 +24,9 @@ def _take_apart(value: np.random.RandomState) -> dict[str, Any]:
 
 def _rebuild(fields: dict[str, Any]) -> np.random.RandomState:
     check_types(fields, TYPES)
-    # NumPy reads on from the position without looking how far that is.
-    require(fields["key"].shape == (WORDS,) and 0 <= fields["position"] <= WORDS, "is no state of a generator")
-    require(fields["has_gauss"] in (0, 1), "is no state of a generator")
+    # NumPy reads on from the position without checking that it lies within the key.
+    require(fields["key"].shape == (WORDS,) and 0 <= fields["position"] <= WORDS, "is not the state of a generator")
+    require(fields["has_gauss"] in (0, 1), "is not the state of a generator")
     value = np.random.RandomState()
     value.set_state(("MT19937", fields["key"], fields["position"], fields["has_gauss"], fields["gauss"]))
     return value

@@ -11,7 +11,8 @@ from typing import Any, TypeVar, get_type_hints
 from extranets.model_file.errors import ModelFileError
 from extranets.model_file.typed import check_types
 
-# Where classes are that `import extranets` does not load. Names in files are looked up here; no file names a module.
+# The modules of the classes that `import extranets` does not load. Names in files are looked up here; no file names a
+# module.
 LATE = {"TableRegressor": "extranets.tables"}
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def storable(name: str) -> Callable[[type[T]], type[T]]:
         elif dataclasses.is_dataclass(cls):
             register(cls, Stored(name, _take_apart, lambda stored: _rebuild(cls, stored)))
         else:
-            raise TypeError(f"{cls.__name__} is no dataclass and has no _to_stored().")
+            raise TypeError(f"{cls.__name__} is not a dataclass and has no _to_stored().")
         return cls
 
     return add
@@ -68,7 +69,7 @@ def checked(value: T) -> T:
 
 
 def rebuild(name: str, fields: dict[str, Any]) -> Any:
-    """The object of that class with these fields, if the class agrees."""
+    """The object of that class with these fields, if the class accepts them."""
     if name in LATE:
         importlib.import_module(LATE[name])
     if name not in _by_name:

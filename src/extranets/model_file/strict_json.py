@@ -27,7 +27,7 @@ def loads(text: str) -> Any:
     except RecursionError:
         raise ModelFileError("its header is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ModelFileError(f"its header is no valid JSON ({error})") from None
+        raise ModelFileError(f"its header is not valid JSON ({error})") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -52,4 +52,4 @@ def _float(text: str) -> float:
 
 
 def _refuse_constant(text: str) -> None:
-    raise ModelFileError(f"its header holds {text}, which is no JSON")
+    raise ModelFileError(f"its header holds {text}, which is not JSON")

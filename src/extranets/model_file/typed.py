@@ -1,4 +1,4 @@
-"""Whether a value is what a type annotation says. Only what annotations of stored classes use."""
+"""Whether a value is what a type annotation says, for the annotations that stored classes use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def _spelled_out(hint: Any) -> Any:
-    """What an alias stands for: since NumPy 2.5, ``NDArray`` is one of those that the statement ``type`` makes."""
+    """What an alias stands for. Since NumPy 2.5, ``NDArray`` is an alias made by the statement ``type``."""
     while hasattr(get_origin(hint), "__value__"):
         hint = get_origin(hint).__value__[get_args(hint)]
     return hint

@@ -1,16 +1,16 @@
-"""The delta method's leverage: gradients of one network with respect to its weights, in units of the training rows' own."""
+"""The delta method's leverage: gradients by one network's weights, in units of those at the training rows."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.networks import Ensemble
 from extranets.onnx_graph.graph import Value, concatenate
 from extranets.onnx_graph.networks import stacked_layers
 
 
-def leverage(x: Value, network: Ensemble, roots: npt.NDArray[np.float64]) -> Value:
+def leverage(x: Value, network: Ensemble, roots: Array) -> Value:
     """Sum of squares of ``gradient @ root`` for every output of a network without log-variances.
 
     Shape: x ``(n, n_inputs)`` float32, roots ``(n_outputs, n_parameters, n_parameters)`` -> ``(n, n_outputs)`` float64.

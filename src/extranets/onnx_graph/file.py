@@ -16,14 +16,14 @@ MOST_BYTES = 2**31 - 2**20  # a protobuf message ends at 2 GiB; some room for ev
 
 
 def write(path: str | os.PathLike[str], graph: Graph, metadata: dict[str, str], version: str) -> None:
-    """Write the graph; the file is there as a whole or not at all.
+    """Write the whole graph, or leave the old file as it was.
 
     Parameters
     ----------
     metadata : dict of str to str
         Kept in the file beside the graph.
     version : str
-        Of the program that made the graph.
+        Version of the program that made the graph.
     """
     _atomic.write(path, [as_model(graph, metadata, version).SerializeToString()])
 

@@ -15,8 +15,8 @@ from extranets._arrays import Array
 from extranets.networks import Architecture
 from extranets.onnx_graph.graph import Value, where
 
-MILLS_CENTRE = 4.5  # where the series has its middle: half of its range lies below
-MILLS_DEGREE = 20  # to 1e-14
+MILLS_CENTRE = 4.5  # the x at which the series' variable y is 0
+MILLS_DEGREE = 20  # accurate to 1e-14
 
 
 def gaussian_moments(x: Value, architecture: Architecture, mean: Array, variance: Array) -> tuple[Value, Value]:
@@ -33,8 +33,8 @@ def gaussian_moments(x: Value, architecture: Architecture, mean: Array, variance
 
 
 def layers(architecture: Architecture, mean: Array, variance: Array) -> list[tuple[Array, Array]]:
-    """Means and variances of every layer's weights, as they multiply its inputs: these, and the constant 1 that belongs to
-    the biases, are divided by the square root of their number.
+    """Means and variances of every layer's weights, with the scale of its inputs included: the inputs, and the constant 1
+    for the biases, are divided by the square root of their number.
 
     Shape: ``(n_networks, n_weights)`` -> ``(n_networks, n_in + 1, n_out)``, biases last.
     """
@@ -62,8 +62,8 @@ def weighted_sums(layer: tuple[Array, Array], centre: Value, spread: Value | Non
 def rectified(mean: Value, variance: Value) -> tuple[Value, Value]:
     """Mean and variance of ``max(0, a)`` for Gaussian ``a``.
 
-    Written with what lies beyond the distance |mean| / deviation, so that no digits cancel: ``excess`` is
-    E[max(0, e - distance)] for a standard normal ``e``, ``square`` that of the square.
+    To lose no digits, it is computed from the tail of a standard normal ``e`` beyond distance = |mean| / deviation:
+    ``excess`` is E[max(0, e - distance)], and ``square`` is E[max(0, e - distance)^2].
     """
     deviation = variance.apply("Sqrt")
     alpha = mean / deviation

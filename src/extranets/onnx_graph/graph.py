@@ -1,6 +1,6 @@
 """A graph that grows by arithmetic: operators on its values add nodes.
 
-Formulas that were written for arrays and use nothing but arithmetic also take values, so that they are written once.
+A formula that uses only arithmetic works on arrays and on values, so it is written once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Graph:
     def node(
         self, operator: str, *inputs: Value, dtype: npt.DTypeLike, n_outputs: int = 1, attributes: dict[str, Any]
     ) -> Value:
-        """The first output of a new node, or of one that does the same."""
+        """The first output of a new node, or of an earlier node that does the same."""
         names = tuple(value.name for value in inputs)
         key = (operator, names, repr(sorted(attributes.items())))
         if key not in self._known:
@@ -79,13 +79,13 @@ class Graph:
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of a graph. What is not a value in its arithmetic becomes a constant of its type."""
+    """A tensor of a graph. In arithmetic, an operand that is not a value becomes a constant of this value's type."""
 
     graph: Graph
     name: str
     dtype: np.dtype
 
-    __array_ufunc__ = None  # array * value is for the value to work out
+    __array_ufunc__ = None  # so that NumPy leaves array * value to the value
 
     def apply(self, operator: str, *others: Operand, **attributes: Any) -> Value:
         """Any of ONNX's operators on values of one type."""
@@ -150,7 +150,7 @@ class Value:
         return self._along("Gather", indices, axis=axis)
 
     def _along(self, operator: str, where: npt.ArrayLike, **attributes: Any) -> Value:
-        """An operator whose second input says where, in whole numbers."""
+        """Apply an operator whose second input is a list of positions."""
         places = self.graph.constant(where, np.int64)
         return self.graph.node(operator, self, places, dtype=self.dtype, attributes=attributes)
 

@@ -1,4 +1,4 @@
-"""Bounds that are order statistics. The others are a mean and multiples of a standard deviation, which needs no file."""
+"""Bounds that are order statistics. All others are a mean and multiples of a standard deviation: they need no code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def smallest(values: Value, n: int, ranks: list[int]) -> list[Value]:
 
 
 def percentile_bounds(members: Value, n_members: int, levels: Array) -> Bounds:
-    """Quantiles (1 - level) / 2 and (1 + level) / 2 of the members, between neighbours by a straight line.
+    """Quantiles (1 - level) / 2 and (1 + level) / 2 of the members, interpolated linearly between neighbours.
 
     Shape: members ``(n_members, n, n_outputs)``.
     """

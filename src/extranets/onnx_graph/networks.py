@@ -16,7 +16,7 @@ from extranets.onnx_graph.graph import Value, concatenate
 def stacked_layers(ensemble: Ensemble) -> list[tuple[Float32, Float32]]:
     """Weights ``(n_members, n_in, n_out)`` and biases ``(n_members, 1, n_out)`` of every layer.
 
-    Narrow members are filled up with units that have zero weights on both sides, which changes no sum.
+    Narrow members are filled up with units whose weights are zero on both sides. This changes no sum.
     """
     members = ensemble.members
     widest = members.architecture.layer_sizes(members.widths.max(axis=0))

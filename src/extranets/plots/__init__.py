@@ -14,9 +14,9 @@ again, into any ``ax``; ``words`` says what is seen. Drawing needs ``pip install
 (True, 100)
 """
 
-from extranets.plots._display import Display, NothingToShow
 from extranets.plots.calibration import CalibrationDisplay, CoverageByWidthDisplay
 from extranets.plots.correlation import CorrelationDisplay
+from extranets.plots.display import Display, NothingToShow
 from extranets.plots.features import WidthByFeatureDisplay
 from extranets.plots.intervals import PredictionIntervalDisplay
 from extranets.plots.learning import LearningCurveDisplay

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from extranets._arrays import Array
 from extranets.plots.extra import require
 
 Kind = Literal["number", "date", "category"]
@@ -30,11 +31,11 @@ class Bins:
     labels: list[str]
     codes: npt.NDArray[np.intp]
 
-    def counts(self, weights: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+    def counts(self, weights: npt.ArrayLike | None = None) -> Array:
         """Rows, or the sum of their weights, in every bin. Shape: ``(k,)``."""
         return np.bincount(self.codes, weights, len(self.labels)).astype(np.float64)
 
-    def explained(self, values: npt.NDArray[np.float64]) -> float:
+    def explained(self, values: Array) -> float:
         """Share of the variance of the finite values that lies between the bins, from 0 to 1. Shape: values ``(n,)``."""
         usable = np.isfinite(values)
         total = float(np.var(values[usable])) if usable.any() else 0.0
@@ -62,7 +63,7 @@ def binned_columns(features: Any, most_bins: int) -> Iterator[Bins]:
 
 
 def binned(name: str, column: Any, most_bins: int) -> Bins:
-    """One column in at most so many bins of numbers, or in categories; missing values are a bin of their own.
+    """One column in bins: at most ``most_bins`` bins of numbers, or categories. Missing values are a bin of their own.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def _kind(values: Any) -> Kind:
     return "number" if inferred in ("integer", "floating", "mixed-integer-float", "decimal") else "category"
 
 
-def _as_floats(values: Any, kind: Kind) -> npt.NDArray[np.float64]:
+def _as_floats(values: Any, kind: Kind) -> Array:
     """Dates as nanoseconds; missing and infinite values as NaN."""
     import pandas as pd
 
@@ -118,9 +119,7 @@ def _category_codes(values: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
     return labels, texts.map(place).fillna(-1).to_numpy(dtype=np.intp)
 
 
-def _ordered_codes(
-    values: npt.NDArray[np.float64], kind: Kind, most_bins: int
-) -> tuple[list[str], npt.NDArray[np.intp]]:
+def _ordered_codes(values: Array, kind: Kind, most_bins: int) -> tuple[list[str], npt.NDArray[np.intp]]:
     """A bin for each value if there are few, else between quantiles. NaN gets -1."""
     known = values[~np.isnan(values)]
     distinct = np.unique(known)
@@ -136,7 +135,7 @@ def _ordered_codes(
     return labels, np.where(np.isnan(values), -1, codes)
 
 
-def _texts(values: npt.NDArray[np.float64], kind: Kind) -> list[str]:
+def _texts(values: Array, kind: Kind) -> list[str]:
     """Sorted numbers or dates with as many digits as tell them apart."""
     if kind == "date":
         return _date_texts(values.astype(np.int64).astype("datetime64[ns]"))

@@ -12,7 +12,7 @@ from extranets import metrics
 from extranets._arrays import Array
 from extranets.evaluation import CONFIDENCE, SMALLEST_STD, VAGUE, Predictions, binomial_limits, coverage_table
 from extranets.plots._columns import binned
-from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CalibrationDisplay(PredictionsDisplay):
     coverage : float
         The level that matters most: all is well only if it is kept.
     band : float
-        How far the curve of a model whose levels are all right may be from the diagonal: at most so far with 95 % confidence. The
+        The curve of a model whose levels are all right is at most this far from the diagonal with 95 % confidence. The
         limits hold for one level at a time, so some of them are missed by chance.
     """
 
@@ -57,8 +57,8 @@ class CalibrationDisplay(PredictionsDisplay):
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
         std = np.maximum(p.std, SMALLEST_STD)
         quantiles = metrics.calibration_curve(p.y, p.mean, std, kind="quantile", dof=p.dof)
-        # Observed coverage is the distribution function of the lowest level that holds each target, so that its distance
-        # from the nominal one is Kolmogorov's and Smirnov's.
+        # Observed coverage is the distribution function of the lowest level that holds each target, so its
+        # distance from the nominal one is that of Kolmogorov and Smirnov.
         band = float(kstwo.ppf(CONFIDENCE, len(p)))
         return cls(nominal, observed, low, high, *quantiles, coverage, band)
 
@@ -74,7 +74,7 @@ class CalibrationDisplay(PredictionsDisplay):
 
     @property
     def coverage_kept(self) -> bool:
-        """Whether ``coverage`` is among them."""
+        """Whether ``coverage`` is among these levels."""
         return bool(self._within[np.isclose(self.nominal, self.coverage)].all())
 
     @property
@@ -177,7 +177,7 @@ class CoverageByWidthDisplay(PredictionsDisplay):
 
     @property
     def broken(self) -> list[int]:
-        """Groups whose coverage is not the nominal one, beyond chance."""
+        """Groups whose coverage differs from the nominal one beyond chance."""
         return np.flatnonzero((self.high < self.coverage) | (self.low > self.coverage)).tolist()
 
     @property

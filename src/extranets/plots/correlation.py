@@ -1,4 +1,4 @@
-"""How alike the networks err."""
+"""How similar the networks' errors are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, MISS
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty.decomposition import member_correlation
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-MOST_MEMBERS = 40  # drawn
+MOST_MEMBERS = 40  # that are drawn
 MOST_ROWS = 20_000
 MOST_WRITTEN = 12  # members whose correlations are also written into their cells
 

@@ -28,7 +28,7 @@ DIAGONAL: dict[str, Any] = {"color": MUTED, "linewidth": 1.0, "linestyle": (0, (
 
 
 def percent(share: float) -> str:
-    """A share to read.
+    """A share as text.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def percent(share: float) -> str:
 
 
 def share_range(low: float, high: float) -> str:
-    """Limits of a share.
+    """The limits of a share as text.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def share_range(low: float, high: float) -> str:
     return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-LONGEST_WHOLE = 1e6  # from here on, and below 1e-4, numbers have an exponent: wider ones leave no room beside them
+LONGEST_WHOLE = 1e6  # from here on, and below 1e-4, numbers have an exponent: longer ones would leave no room
 MOST_DIGITS = 6  # of a tick's label
 
 
@@ -124,7 +124,7 @@ def _plain_exponent(text: str) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Things with their number.
+    """A number of things as text.
 
     Examples
     --------
@@ -138,7 +138,7 @@ LONGEST_NAME = 24  # of a target beside an axis
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many letters.
+    """The text, shortened to at most ``most`` letters.
 
     Examples
     --------

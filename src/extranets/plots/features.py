@@ -11,7 +11,7 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
 from extranets.plots._columns import Bins, Kind, binned_columns
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, GRID, cut, legend, percent, short
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class WidthByFeatureDisplay(PredictionsDisplay):
         covered = (lower <= predictions.y) & (predictions.y <= upper)
         columns = [bins for bins in binned_columns(predictions.features, MOST_BINS) if len(bins.labels) > 1]
         if not columns:
-            raise NothingToShow("There is no feature that varies, so nothing by which widths could be compared.")
+            raise NothingToShow("There is no feature that varies, so widths cannot be compared by feature.")
         found = [_feature(bins, predictions, upper - lower, covered) for bins in columns]
         return cls(sorted(found, key=lambda feature: -feature.variation), coverage)
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets.evaluation import Predictions, binomial_limits
-from extranets.plots._display import PredictionsDisplay
+from extranets.plots.display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, LONGEST_NAME, MISS, counted, cut, legend, percent, share_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-MOST_ROWS = 400  # more would be a blot
+MOST_ROWS = 400  # more would overlap too much
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class PredictionIntervalDisplay(PredictionsDisplay):
 
 
 def shown_rows(mean: Array, most: int = MOST_ROWS) -> npt.NDArray[np.intp]:
-    """All rows, or so many that are evenly spread over the sorted predictions. Shape: mean ``(n,)`` -> ``(at most most,)``.
+    """All rows, or ``most`` of them spread evenly over the predictions. Shape: mean ``(n,)`` -> ``(at most most,)``.
 
     Examples
     --------

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, GRID, MISS, counted, legend, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-LOGARITHMIC = 20.0  # a loss that falls by more is drawn on a logarithmic scale
+LOGARITHMIC = 20.0  # a loss that falls by a larger factor is drawn on a logarithmic scale
 
 
 @dataclass(eq=False)

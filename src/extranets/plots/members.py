@@ -11,7 +11,7 @@ import numpy.typing as npt
 from extranets import metrics
 from extranets._arrays import Array
 from extranets.evaluation import Predictions
-from extranets.plots._display import NothingToShow, PredictionsDisplay
+from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, percent, short
 from extranets.uncertainty import predictive
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class MembersDisplay(PredictionsDisplay):
     """Error, width and coverage of the first 1, 2, 3, 5, 7, 10, ... members.
 
-    The error is that of their mean. The intervals are computed anew: of the model's predictive shape (Normal or Student's t), with
-    the variance between those members plus the model's own noise variance. They are not those of the model where its variance is built in another way.
+    The error is that of their mean. The intervals are computed anew, with the shape of the model's distribution (Normal
+    or Student's t) and the variance between those members plus the model's own noise variance. They differ from the
+    model's intervals where the model computes its variance in another way.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def _counts(n_members: int) -> list[int]:
 
 
 def _ticks(counts: npt.NDArray[np.intp]) -> list[int]:
-    """Few enough to be read side by side."""
+    """The counts that get a label: few enough to be read side by side."""
     inner = [int(n) for n in counts[:-1] if str(n)[0] in "125" and n < 0.75 * counts[-1]]
     return [*inner, int(counts[-1])]
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from extranets._arrays import Array
 from extranets.evaluation import Predictions, binomial_limits
 from extranets.plots._columns import Bins, binned_columns
-from extranets.plots._display import NothingToShow, PredictionsDisplay, too_few
+from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import DIAGONAL, Dots, counted, cut, dots, percent
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ LONGEST_LABEL = 34
 
 @dataclass(frozen=True)
 class Region:
-    """Rows in one bin of a feature, or in two bins of two. ``adjusted`` is Holm's probability."""
+    """Rows in one bin of one feature, or in one bin each of two features. ``adjusted`` is Holm's probability."""
 
     parts: tuple[str, ...]
     n: int
@@ -63,7 +63,7 @@ class Region:
 
 @dataclass(eq=False)
 class RegionsDisplay(PredictionsDisplay):
-    """The regions whose coverage speaks most against the nominal one.
+    """The regions with the strongest evidence of too little coverage.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class RegionsDisplay(PredictionsDisplay):
     n_searched : int
         Regions that were looked at, all of at least 20 rows.
     n_beyond_chance : int
-        Those of them that cover too little, beyond chance.
+        Searched regions that cover too little, beyond chance.
     coverage : float
         Nominal.
     most_rows : int
@@ -93,7 +93,7 @@ class RegionsDisplay(PredictionsDisplay):
         columns = sorted(binned_columns(p.features, BINS), key=lambda bins: -bins.explained(upper - lower))
         found = _Search.of([bins for bins in columns if len(bins.labels) > 1], missed, coverage)
         if not len(found.n):
-            raise NothingToShow(f"No part of the table has {FEWEST_ROWS} rows, so coverage cannot be told by region.")
+            raise NothingToShow(f"No part of the table has {FEWEST_ROWS} rows, so coverage cannot be judged by region.")
         n_beyond_chance = int((found.adjusted < SIGNIFICANT).sum())
         return cls(found.listed(), len(found.n), n_beyond_chance, coverage, int(found.n.max()))
 
@@ -138,7 +138,7 @@ class RegionsDisplay(PredictionsDisplay):
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """All regions. Shapes: all ``(n_regions,)`` but parts, which has the bins (feature, code) of each region."""
+    """All regions. Shapes: all ``(n_regions,)`` except parts, which has the bins (feature, code) of each region."""
 
     columns: list[Bins]
     parts: list[frozenset[tuple[int, int]]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from extranets._arrays import Array
 from extranets.evaluation import VAGUE, Predictions
-from extranets.plots._display import PredictionsDisplay
+from extranets.plots.display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows
 from extranets.uncertainty import predictive
@@ -27,7 +27,7 @@ MOST_QUANTILES = 200
 
 @dataclass(eq=False)
 class ResidualsDisplay(PredictionsDisplay):
-    """Residuals (observed less predicted) against predictions; their histogram and their quantiles beside the predicted ones.
+    """Residuals (observed minus predicted) against predictions, their histogram, and their quantiles beside predicted ones.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ResidualsDisplay(PredictionsDisplay):
     expected, quantiles : array of shape (n_points,)
         Quantiles of the predictive distribution in its standard deviations, and of the standardised residuals.
     far, expected_far : float
-        Share of rows more than two predicted standard deviations off, and what the distribution has there.
+        Share of rows more than two predicted standard deviations off, and the share that the distribution has there.
     dof : float or None
         Degrees of freedom of Student's t as predictive distribution; None: it is Normal.
     distribution : str
@@ -164,7 +164,7 @@ def _histogram(z: Array) -> tuple[Array, Array]:
 
 
 def _quantiles(z: Array, dof: float | None) -> tuple[Array, Array]:
-    """Both at the same probabilities: of every residual, or of 200 from the least to the greatest."""
+    """Expected and observed quantiles at the same probabilities: one for each residual, but at most 200."""
     if not len(z):
         return np.empty(0), np.empty(0)
     ranks = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(np.intp))

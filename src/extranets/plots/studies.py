@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from extranets.plots._display import Display, NothingToShow
+from extranets.plots.display import Display, NothingToShow
 from extranets.plots.drawing import DIAGONAL, Dots, dots, legend, percent, short
 from extranets.studies.printed import printed
 
@@ -76,7 +76,7 @@ class StudyDisplay(Display):
         }
         panels = makers[study](rows) if study in makers else []
         if not panels:
-            raise NothingToShow("No unit is done yet, or the study is one without figures.")
+            raise NothingToShow("No unit is done yet, or the study has no figures.")
         return cls(panels)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from extranets import metrics
 from extranets.evaluation import Predictions
 from extranets.plots import Display
-from extranets.plots._display import too_few
+from extranets.plots.display import too_few
 from extranets.plots.drawing import counted, percent, short
 from extranets.report.sample import Level
 
@@ -39,7 +39,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence on one question. ``tone`` says whether the answer is the wished-for one."""
+    """A sentence on one question. ``tone`` says whether the answer is the desired one."""
 
     question: str
     answer: str
@@ -63,7 +63,7 @@ def cards(predictions: Predictions, level: Level, scores: dict[str, float]) -> l
 
 
 def unjudged(card: Card, n: int) -> Card:
-    """A card without the comparison with the observed targets, which are too few for it."""
+    """A card whose verdict is that the rows are too few for one."""
     if card.verdict == NO_END:
         return card
     rows = "One row is" if n == 1 else f"{counted(n, 'row')} are"
@@ -74,7 +74,7 @@ def error_card(scores: dict[str, float], spread: float) -> Card:
     value, r2 = short(scores["rmse"]), scores["r2"]
     if not np.isfinite(r2):
         return Card("RMSE", value, "All observed targets are the same, so there is nothing to explain.", "plain")
-    beside = f"predicting the mean alone would have {short(spread)}"
+    beside = f"predicting the mean alone gives {short(spread)}"
     if r2 <= 0:
         return Card("RMSE", value, f"No better than a constant: {beside} (R² = {r2:.2f}).", "bad")
     return Card("RMSE", value, f"Explains {percent(r2)} of the variance; {beside}.", "good")
@@ -110,7 +110,7 @@ def width_card(level: Level, spread: float) -> Card:
 
 def score_card(level: Level, constant: float) -> Card:
     name, value = "Interval score", short(level.interval_score)
-    beside = f"one interval for all rows would have {short(constant)}"
+    beside = f"one interval for all rows gives {short(constant)}"
     if level.interval_score < constant:
         return Card(name, value, f"Less is better; {beside}.", "good")
     return Card(name, value, f"Less is better, and {beside}.", "bad")

@@ -1,4 +1,4 @@
-"""Summaries as one HTML page that needs nothing from anywhere."""
+"""Summaries as one HTML page that loads nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Drawing(NamedTuple):
 def write(
     summary: Summary | RunSummary, path: str | os.PathLike[str], json_path: str | os.PathLike[str] | None = None
 ) -> None:
-    """Write the report, and the summary as JSON if a path for it is given. Each file is there as a whole or not at all.
+    """Write the report, and the summary as JSON if it has a path. Each file is written completely or not at all.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def render(summary: Summary | RunSummary) -> str:
 
 
 def _unbroken(value: Any) -> Any:
-    """No line breaks between a number and its per cent sign."""
+    """Keep a number and its per cent sign on one line."""
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if type(value) is str else value
 
 

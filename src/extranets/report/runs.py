@@ -49,7 +49,7 @@ class RunSummary:
     about : dict
         Configuration, versions, machine and start.
     units_done, units : int
-        Of an unfinished run, the figures are those of the units that are done.
+        The figures of an unfinished run are those of the units that are done.
     rows : list of dict
         The study's summary with all digits; ``x_se`` is the standard error of ``x``.
     tables : the same to read
@@ -90,7 +90,7 @@ def summarise_run(folder: str | os.PathLike[str]) -> RunSummary:
     Raises
     ------
     extranets.studies.runs.FolderError
-        If the folder is no run of a known study.
+        If the folder is not a run of a known study.
     """
     run = runs.load(folder)
     rows = run.study(registry()).summarise(run.records)

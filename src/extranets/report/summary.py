@@ -10,7 +10,7 @@ import numpy as np
 from extranets import plots
 from extranets.evaluation import SMALLEST_STD, Predictions
 from extranets.evaluation import scores as all_scores
-from extranets.plots._display import PredictionsDisplay, check_targets
+from extranets.plots.display import PredictionsDisplay, check_targets
 from extranets.plots.extra import require
 from extranets.report.headline import Card, Finding, cards, findings
 from extranets.report.sample import Level, Sample, levels_of, sample_of
@@ -40,7 +40,7 @@ class Summary:
     n : int
         Rows.
     coverage : float
-        Nominal, of the headline and of all figures that show one level.
+        Nominal coverage of the headline and of all figures that show one level.
     distribution : str
         Shape of the predictive distribution in words.
     dof : float or None
@@ -79,7 +79,7 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
     Parameters
     ----------
     predictions : extranets.evaluation.Predictions
-        Of at least one row. The pages grow by nothing if there are a million.
+        At least one row. A million rows make the page no larger.
     coverage : float, default=0.9
         Nominal coverage of the headline; one of the predictions' levels.
 
@@ -92,7 +92,7 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
     if not len(p):
         raise ValueError("A report needs at least one row with a known target; got none.")
     check_targets(p)
-    # Densities need a variance above zero; those of hardly any variance may be infinitely far off.
+    # Densities need a variance above zero. With a tiny one, the distance of a target may be too large for a float.
     with np.errstate(over="ignore"):
         scores = all_scores(replace(p, aleatoric=np.maximum(p.aleatoric, SMALLEST_STD)), coverage)
     levels = levels_of(p)

@@ -68,7 +68,7 @@ def svg(display: Display, kind: str, name: str) -> str:
 
 
 def _drawn(display: Display, kind: str) -> str:
-    """By a figure of its own: neither pyplot nor the user's settings are touched or used."""
+    """Draw in a figure of its own, which leaves pyplot and the user's settings alone."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
@@ -76,7 +76,7 @@ def _drawn(display: Display, kind: str) -> str:
 
     text = io.StringIO()
     with style.context(["default", STYLE]), warnings.catch_warnings():
-        # The page shows text in the letters of its reader; matplotlib's own only measure it.
+        # The page shows text in the reader's fonts; matplotlib's fonts only measure it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Figure(figsize=(WIDTH, display.height(kind)), layout="constrained")
         display.plot(figure.subplots(), kind=kind)

@@ -1,4 +1,4 @@
-"""Ticks of the page's figures: labels as its script writes them, and no more of them than there is room for."""
+"""Ticks of the page's figures: labels as its script writes them, and only as many as have room."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_TICKS = 9
 
 
 def set_ticks(ax: Axes) -> None:
-    """Axes of numbers get labels of their own; those whose display has named its ticks, or is logarithmic, keep them."""
+    """Label the axes of numbers. An axis keeps its labels if they are names or its scale is logarithmic."""
     for axis, locator in ((ax.xaxis, Roomy(ax)), (ax.yaxis, MaxNLocator("auto", steps=STEPS))):
         if isinstance(axis.get_major_formatter(), ScalarFormatter):
             axis.set_major_locator(locator)
@@ -26,7 +26,7 @@ def set_ticks(ax: Axes) -> None:
 
 
 class Numbers(Formatter):
-    """Labels that agree in their digits; what is left out of all of them stands at the end of the axis."""
+    """Labels with equally many digits. A number that is left out of all of them stands at the end of the axis."""
 
     base = ""
 

@@ -1,4 +1,4 @@
-"""The files of a run: each is there as a whole or not at all."""
+"""The files of a run. Each is complete or absent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OLD = 3600.0  # seconds after which a temporary file belongs to no living proces
 
 
 class UnitResult(NamedTuple):
-    """What a unit of work gives: its records, the same bits every time, and seconds by name."""
+    """What a unit of work gives: its records, which are the same bits every time, and seconds by name."""
 
     records: list[Record]
     timings: dict[str, float]
@@ -54,7 +54,7 @@ def remove_old_temporaries(folder: Path) -> None:
 
 
 def _check_plain(result: UnitResult) -> None:
-    """Refuse what JSON would turn into something else, such as a NumPy integer or a key that is no text."""
+    """Refuse what JSON would turn into something else, such as a NumPy integer or a key that is not text."""
     for table, types in ((result.records, (str, int, float, type(None))), ([result.timings], (int, float))):
         for key, value in (item for row in table for item in row.items()):
             if not isinstance(key, str) or not isinstance(value, types):

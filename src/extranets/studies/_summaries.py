@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 def standard_error(values: npt.ArrayLike) -> float | None:
-    """Of the mean; None where there are too few values."""
+    """Standard error of the mean; None where there are too few values."""
     values = np.asarray(values, dtype=np.float64)
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 

@@ -16,7 +16,7 @@ from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoo
 Progress = Callable[[int, int], object]
 Task = Callable[[str], object]
 
-# For libraries that a worker loads only while it works; threadpoolctl can limit none but those that are loaded.
+# For libraries that a worker loads later: threadpoolctl can limit only those that are loaded already.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")}
 IDLE = 300.0  # seconds after which a worker without work ends by itself
 
@@ -44,7 +44,7 @@ def _here(do: Task, names: Sequence[str]) -> Generator[str, None, None]:
 
 
 def _in_workers(do: Task, names: Sequence[str], jobs: int) -> Generator[str, None, None]:
-    """Only as many tasks as workers are handed out at a time: after a failure little is in flight, and known by name."""
+    """Hand out only as many tasks at a time as there are workers: after a failure, few are in flight, all known."""
     pool = ProcessPoolExecutor(jobs, timeout=IDLE, initializer=_prepare, initargs=(os.getpid(),), env=ONE_THREAD)
     waiting = iter(names)
     try:
@@ -62,7 +62,7 @@ def _in_workers(do: Task, names: Sequence[str], jobs: int) -> Generator[str, Non
 
 
 def _attempt(do: Task, name: str) -> str | None:
-    """The traceback of a failure, as text: not every exception survives the way between processes."""
+    """The traceback of a failure, as text: not every exception can be sent between processes."""
     try:
         do(name)
     except Exception:
@@ -89,7 +89,7 @@ def _prepare(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A worker whose parent was killed gets another one. (Windows does not show it; there IDLE ends the worker.)"""
+    """End this process when its parent was killed: then it gets another one. (Not on Windows; there IDLE ends it.)"""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
@@ -97,8 +97,8 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Processes started in this block ignore Ctrl-C from their first instruction: being deaf is inherited, handlers are not."""
-    if threading.current_thread() is not threading.main_thread():  # where Python sets no handlers
+    """Processes started here ignore Ctrl-C from the start: an ignored signal is inherited, a handler is not."""
+    if threading.current_thread() is not threading.main_thread():  # only there can handlers be set
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -113,7 +113,7 @@ def _deaf_children() -> Iterator[None]:
 
 @contextmanager
 def reporter(progress: bool | Progress, title: str, done: int, total: int) -> Iterator[Progress]:
-    """Something to call with the numbers of units done and of all: a bar on standard error, the user's own, or nothing."""
+    """A function of the numbers of units done and of all: a bar on standard error, the user's own, or an empty one."""
     if callable(progress):
         yield progress
     elif progress:
@@ -141,7 +141,7 @@ def _bar(title: str, done: int, total: int) -> Iterator[Progress]:
 
 
 def pace(finished: int, left: int, seconds: float) -> str:
-    """Rate and time left, judged by all units of this session: those of the last seconds alone may be none.
+    """Rate and time left, judged by all units of this session, because the last few seconds may have finished none.
 
     Examples
     --------

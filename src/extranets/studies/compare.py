@@ -30,7 +30,7 @@ COLUMNS = {
 
 
 def compare(study: str, rows: list[Record]) -> list[Record]:
-    """One row for every printed figure of which there is one of ours.
+    """One row for every printed figure that this run has a figure for.
 
     Parameters
     ----------
@@ -79,8 +79,9 @@ def uci(rows: list[Record]) -> list[Record]:
 def correlation(rows: list[Record]) -> list[Record]:
     """The averages over pairs of learners, and the mean of each column of the learners' table.
 
-    Learners whose rows are resampled apart have independent means: a correlation over n rows has the standard deviation
-    1 / sqrt(n - 1), its absolute value 0.6 of that, and an average over pairs that divided by the root of their number.
+    Learners whose rows are resampled separately have independent means. A correlation over n rows then has the standard
+    deviation 1 / sqrt(n - 1), and its absolute value 0.6 of that. For an average over pairs, this is divided by the
+    root of the number of pairs.
     """
     average = {row["version"]: row for row in rows if row["kind"] == "average"}.get("separate")
     if average is None:
@@ -131,7 +132,7 @@ def compared(
 def verdict(
     measure: str, number: float, difference: float, error: float | None, rounding: float, target: float | None
 ) -> str:
-    """See the module.
+    """Which of the module's three verdicts a figure gets.
 
     Examples
     --------

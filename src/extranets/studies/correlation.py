@@ -51,7 +51,7 @@ class CorrelationStudy:
       target; the numbers of learners, of learners that were dropped (null or collapsed), and of Shapiro-Wilk tests that reject
       at 5 %; and ``ensemble_shapiro_wilk``, the p-value for the bootstrap means averaged over learners.
     - ``"truth"``: squared bias, variance (sigma_omega^2) and covariance (c) of the learners over fresh training sets, averaged
-      over 300 fixed test rows. First weights, masks and shuffles are fresh as well.
+      over 300 fixed test rows. Initial weights, masks and shuffles are fresh as well.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def truth(process: str, block: int, numbers: range, n_members: int, seed: int) -
     rows_seed, _ = seeds(seed, TEST_ROWS, process, block)
     rows = setting.draw(N_ROWS, random_state=rows_seed)
     predictions = list(fresh_predictions(process, rows.X[N_TRAIN:], numbers, n_members, seed))
-    # The formulas take equally many learners from each training set; those that are left are alike, so the first will do.
+    # The formulas need equally many learners from each training set. Learners are exchangeable: take the first.
     fewest = min(len(own) for own in predictions)
     if fewest < 2:
         raise ArithmeticError(f"Fewer than two of {n_members} learners were left on a training set; use a larger T.")
@@ -262,7 +262,7 @@ def true_row(process: str, blocks: list[Record], n_members: int) -> Record:
         values = np.array([block[part] for block in blocks])
         row |= {part: float(np.average(values, weights=weights)), f"{part}_se": standard_error(values)}
     variance, correlation = row["variance"], row["covariance"] / row["variance"]
-    # Error of a ratio: that of its numerator less the ratio times its denominator.
+    # Error of a ratio: the error of its numerator minus the ratio times its denominator.
     rest = np.array([block["covariance"] - correlation * block["variance"] for block in blocks])
     error = standard_error(rest / variance)
     row |= {"correlation": correlation, "correlation_se": error}

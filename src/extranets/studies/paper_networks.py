@@ -22,7 +22,7 @@ from extranets.networks import Architecture, Ensemble, draw_members
 N_ROWS = 1500
 N_TRAIN = 1200
 COLLAPSED_BELOW = 0.5  # training R^2; a network that died predicts a constant and has R^2 below zero
-# A quarter of the 3-2 networks collapse, so that 21 starts all fail once in 10^12 times.
+# A quarter of the 3-2 networks collapse, so that all of 21 starts fail once in 10^12 times.
 MAX_RESTARTS = 20
 
 
@@ -85,7 +85,7 @@ def data_set(process: str, correlation: str, seed: int) -> DataSet:
 
 
 def scaled(X: Array, *others: Array) -> tuple[Array, ...]:
-    """All tables by the mean and standard deviation of the first. Shapes stay."""
+    """Scale all tables by the mean and standard deviation of the first. Shapes stay."""
     mean, std = X.mean(axis=0), X.std(axis=0)
     return tuple((table - mean) / std for table in (X, *others))
 
@@ -105,7 +105,7 @@ def seeds(seed: int, study: int, process: str, number: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Networks:
-    """What an average is taken over: members 0 to n - 1, less those that were dropped, or the passes of one network.
+    """What an average is taken over: members 0 to n - 1 without those that were dropped, or the passes of one network.
 
     Attributes
     ----------

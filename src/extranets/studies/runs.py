@@ -1,9 +1,9 @@
 """Resumable runs. A run is a folder that loses nothing but the units in flight, whatever ends the process.
 
 - ``run.json``: the study's name, configuration and units; versions, machine and start.
-- ``units/<unit>.json``: records and timings of one finished unit. Array are written by ``repr``, so that they are read back
-  bit by bit; NaN and infinities are written as ``NaN`` and ``Infinity``, as Python's ``json`` does.
-- ``DONE``: there when all units are.
+- ``units/<unit>.json``: records and timings of one finished unit. Floats are written by ``repr``, so that they are read
+  back bit by bit; NaN and infinities are written as ``NaN`` and ``Infinity``, as Python's ``json`` does.
+- ``DONE``: exists when all units are done.
 
 Every file is written under a temporary name and renamed, so it is complete or absent. Several processes may work in one folder:
 they may do a unit twice, with the same result, but do not harm each other.
@@ -52,7 +52,7 @@ class Study(Protocol):
 
 
 class FolderError(ValueError):
-    """The folder is no run, or holds another one."""
+    """The folder is not a run, or it holds another one."""
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -65,7 +65,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it lies on disk.
+    """A run as it is stored on disk.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def load(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     FolderError
-        If the folder is no run.
+        If the folder is not a run.
     """
     folder = Path(folder)
     try:
@@ -192,9 +192,9 @@ def load(folder: str | os.PathLike[str]) -> Run:
         name, configuration, units = about.pop("study"), about.pop("configuration"), about.pop("units")
     except FileNotFoundError:
         what = "has no run.json" if folder.is_dir() else "does not exist"
-        raise FolderError(f"{folder} is no run: it {what}.") from None
+        raise FolderError(f"{folder} is not a run: it {what}.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FolderError(f"{folder} is no run: its run.json cannot be read ({error!r}).") from error
+        raise FolderError(f"{folder} is not a run: its run.json cannot be read ({error!r}).") from error
     read = {unit: read_unit(folder, unit) for unit in units}
     results = {unit: result for unit, result in read.items() if result is not None}
     return Run(folder, name, configuration, units, results, about)
@@ -204,14 +204,15 @@ def load(folder: str | os.PathLike[str]) -> Run:
 
 
 def _opened(study: Study, folder: Path, units: list[str]) -> Run:
-    """The run in this folder, which is begun if there is none, and refused if it is another."""
+    """The run in this folder. It is begun if there is none; another run is refused."""
     (folder / "units").mkdir(parents=True, exist_ok=True)
-    has_units = any(
-        (folder / "units").glob("*.json")
-    )  # looked for first: a process that starts beside this one may make both
+    # Units are looked for first: another process may be writing run.json, and then units, at this moment.
+    has_units = any((folder / "units").glob("*.json"))
     if not (folder / "run.json").exists():
         if has_units:
-            raise FolderError(f"{folder} holds finished units but no run.json to say of what. Use another folder.")
+            raise FolderError(
+                f"{folder} holds finished units, but no run.json that says what they belong to. Use another folder."
+            )
         write(folder / "run.json", json.dumps(_description(study, units), indent=1))
     found = load(folder)
     _refuse_another(found, study, units)
@@ -234,7 +235,7 @@ def _refuse_another(found: Run, study: Study, units: list[str]) -> None:
     old = {"study": found.name, **found.configuration, "units": found.units}
     new = {"study": study.name, **_configuration(study), "units": units}
     lines = [f"  {key}: {a} -> {b}" for key in {**old, **new} for a, b in [_shown(key, old, new)] if a != b]
-    if len(lines) > 1:  # other fields explain other units
+    if len(lines) > 1:  # different fields explain different units
         lines = [line for line in lines if not line.startswith("  units:")]
     if lines:
         raise FolderError(
@@ -280,7 +281,7 @@ def _checked_units(units: Sequence[str]) -> list[str]:
 
 def _completed(study: Study, found: Run, todo: list[str], jobs: int, progress: bool | Progress) -> Run:
     done, total = len(found.results), len(found.units)
-    # In another order in every process, so that two of them share the work. Tables of unfinished runs fill evenly, too.
+    # Every process has its own order, so that two of them share the work. Tables of unfinished runs also fill evenly.
     random.Random(os.getpid()).shuffle(todo)
     try:
         with (

@@ -66,11 +66,11 @@ class Predictions(NamedTuple):
     y: Array
 
     def first(self, n_members: int) -> Array:
-        """Those of the first ``n_members`` that were not dropped. Shape: ``(at most n_members, k)``."""
+        """Values of the first ``n_members`` members that were not dropped. Shape: ``(at most n_members, k)``."""
         return self.values[self.numbers < n_members]
 
     def residuals(self, n_members: int) -> Array:
-        """Targets less the mean of the first members. Shape ``(k,)``."""
+        """Targets minus the mean of the first members. Shape ``(k,)``."""
         return self.y - self.first(n_members).mean(axis=0)
 
 
@@ -87,7 +87,7 @@ class SimulationStudy:
     A record's measures, all on the 300 test rows:
 
     - ``mape``: mean absolute prediction error, in the target's units. (The paper spells it out as "mean average prediction
-      error"; its size beside the squared error shows that it is no percentage.)
+      error"; its size beside the squared error shows that it is not a percentage.)
     - ``mspe``: mean squared prediction error.
     - ``non_coverage_01``, ``_05``, ``_10``: share of rows outside their 99, 95 and 90 % intervals.
     - ``noise_variance``: sigma_e^2 in those intervals.
@@ -170,7 +170,7 @@ class SimulationStudy:
 
 
 def parsed(unit: str) -> tuple[str, int]:
-    """Process and number of a unit's name."""
+    """Process and number from a unit's name."""
     process, _, number = unit.rpartition("-")
     if process not in SETTINGS or not number.isdecimal():
         raise ValueError(f"No unit {unit!r}; units are named like 'linear-0007'.")
@@ -180,7 +180,7 @@ def parsed(unit: str) -> tuple[str, int]:
 def fits(setting: Setting, seed: int, n_starts: int) -> list[tuple[str, float | None, Fit]]:
     """Every method with every keep probability; the bootstrap has none.
 
-    A fit takes its streams from the network seed plus its number, so that the networks of folds are others than the final ones.
+    A fit takes its streams from the network seed plus its number, so that folds and the final fit have other networks.
     """
     n = max(SIZES)
 

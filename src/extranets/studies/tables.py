@@ -203,7 +203,7 @@ def _table(rows: list[Row], headings: dict[str, str]) -> Table:
     for heading, side in zip(headings.values(), _alignments(rows, headings), strict=True):
         table.add_column(Text(heading), justify=side)
     for row in rows:
-        table.add_row(*(Text(_plain_cell(row.get(key))) for key in headings))  # Text: brackets are no markup
+        table.add_row(*(Text(_plain_cell(row.get(key))) for key in headings))  # Text: brackets are not markup
     return table
 
 
@@ -255,7 +255,7 @@ def _latex_cell(cell: Any) -> str:
 
 
 def _latex_number(text: str) -> str:
-    """Signs and powers need math mode: a hyphen is no minus."""
+    """Signs and powers need math mode: a hyphen is not a minus sign."""
     return f"${_with_powers(text)}$" if "e" in text or text.startswith("-") else text
 
 
@@ -290,7 +290,7 @@ def _write_parquet(wide: dict[str, list[Any]], path: str | os.PathLike[str]) -> 
 
 
 def _wide(rows: list[Row], keys: list[str]) -> dict[str, list[Any]]:
-    """Columns of plain values, with one of its own for the errors of figures."""
+    """Columns of plain values. The errors of figures get a column of their own."""
     wide: dict[str, list[Any]] = {}
     for key in keys:
         cells = [row.get(key) for row in rows]
@@ -303,7 +303,7 @@ def _wide(rows: list[Row], keys: list[str]) -> dict[str, list[Any]]:
 
 
 def _plain_value(cell: Any) -> Any:
-    """Without NumPy's types, whose repr is no number."""
+    """Without NumPy's types, whose repr is not a number."""
     if isinstance(cell, bool) or not isinstance(cell, Real):
         return cell
     return int(cell) if isinstance(cell, Integral) else float(cell)

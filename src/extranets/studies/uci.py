@@ -75,7 +75,7 @@ NETWORK_COLUMNS: dict[str, Callable[[int], Any]] = {
 TREES = "Extra-trees"
 COLUMNS = (*PAPER_COLUMNS, *NETWORK_COLUMNS, TREES)
 
-# Known and said in the documentation; no news in every unit.
+# The documentation says so; there is no need to repeat it for every unit.
 EXPECTED_WARNINGS = "noise='train'|J'J is near singular"
 
 
@@ -108,7 +108,8 @@ class UciStudy:
 
     A record's measures, on the test rows and in the target's units: ``rmse``, which is all that the paper shows;
     ``coverage``, ``width`` and ``interval_score`` of 90 % intervals; ``log_likelihood`` and ``crps`` of the
-    predictive distribution, which is Normal but for ``"extra-nets default"``, where it is Student's t. For trees the CRPS is that of the sample of their predictions, and there is no density.
+    predictive distribution, which is Student's t for ``"extra-nets default"`` and Normal for the others. For trees the
+    CRPS is that of the sample of their predictions, and there is no density.
 
     Parameters
     ----------
@@ -118,16 +119,16 @@ class UciStudy:
     columns : tuple of str or "all", default: the four of ``PAPER_COLUMNS``
         Names as above.
     splits : int or None, default=None
-        Only the first so many splits of every data set. None: all, which are 20, but 5 of protein and 1 of year.
+        The number of splits of every data set, from the first. None: all, which are 20, but 5 of protein and 1 of year.
     rate : float, default=0.01
         Learning rate of the paper's columns, which the paper does not print.
     epochs : int, default=40
-        Of the paper's columns.
+        Epochs of the paper's columns.
     noise : {"train", "cv"}, default="train"
-        Where the paper's columns have the noise in their intervals from: training residuals, corrected for degrees of freedom,
-        or out-of-fold residuals, which take two to five times as long. Training residuals are too small where networks overfit.
-        After 40 epochs they hardly do: with T = 70 the intervals cover 89 to 95 % on nine of the ten data sets. With many more
-        epochs take ``"cv"``. Errors are the same with both.
+        What measures the noise in the intervals of the paper's columns: training residuals, corrected for degrees of
+        freedom, or out-of-fold residuals, which take two to five times as long. Training residuals are too small where
+        networks overfit. After 40 epochs they hardly do: with T = 70 the intervals cover 89 to 95 % on nine of the ten
+        data sets. With many more epochs take ``"cv"``. Errors are the same with both.
     seed : int, default=0
     data_dir : path-like or None, default=None
         Where the data sets are, see :func:`extranets.data.load`. It is not part of the configuration: results do not depend on
@@ -155,7 +156,7 @@ class UciStudy:
         chosen = {
             "datasets": tuple(self.datasets) or uci.available(data_dir),
             "columns": COLUMNS if self.columns == "all" else tuple(self.columns),
-            "_root": data_dir,  # no field, so that it is not recorded
+            "_root": data_dir,  # not a field, so that it is not recorded
         }
         for name, value in chosen.items():
             object.__setattr__(self, name, value)
@@ -248,7 +249,7 @@ class UciStudy:
 
 
 def with_seconds(rows: list[Record], timings: dict[str, dict[str, float]]) -> list[Record]:
-    """Summary rows with the mean seconds of a fit. Clocks differ from run to run, so they are no part of the records.
+    """Summary rows with the mean seconds of a fit. Clocks differ from run to run, so they are not part of the records.
 
     Examples
     --------
@@ -264,7 +265,7 @@ def with_seconds(rows: list[Record], timings: dict[str, dict[str, float]]) -> li
 
 
 def parsed(unit: str) -> tuple[str, int]:
-    """Data set and number of a unit's name."""
+    """Data set and number from a unit's name."""
     dataset, _, number = unit.rpartition("-")
     if dataset not in uci.DATASETS or not number.isdecimal() or int(number) >= uci.DATASETS[dataset].n_splits:
         raise ValueError(f"No unit {unit!r}; units are named like 'boston-07'.")

@@ -3,7 +3,7 @@
 Split conformal (Lei et al. 2018) takes the quantile of scores on rows that no network trained on. Scores are residuals in
 units of the predicted standard deviation, so that widths follow it from row to row. CV+ (Barber et al. 2021) holds out no
 rows for good: it combines out-of-fold residuals with the predictions of each fold's ensemble. The jackknife+-after-bootstrap
-(Kim et al. 2020) does so with the networks of a bootstrap that did not draw a row.
+(Kim et al. 2020) does the same with the networks of a bootstrap: for each row, those that did not draw it.
 
 References
 ----------
@@ -219,7 +219,7 @@ def jackknife_after_bootstrap_interval(
     m_-i(x) + R_i. Rows that every member drew say nothing and are left out.
 
     With alpha = 1 - coverage and exchangeable rows a new target is covered with a probability of at least 1 - 2 alpha if
-    the number of members is itself drawn from a binomial distribution, and of about as much with a fixed number.
+    the number of members is itself drawn from a binomial distribution. With a fixed number, this holds approximately.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def conformal_ranks(n: int, coverage: npt.ArrayLike) -> list[int]:
     levels = np.asarray(coverage, dtype=np.float64)
     if levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(
-            f"coverage must lie strictly between 0 and 1, for example coverage=0.9, or be a list of such; got {coverage!r}."
+            f"coverage must lie strictly between 0 and 1 (such as 0.9), or be a list of such levels; got {coverage!r}."
         )
     return [math.ceil((n + 1) * level * (1 - RANK_ROUNDING)) for level in np.atleast_1d(levels)]
 

@@ -83,7 +83,7 @@ def ambiguity(members: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> A
 def ambiguity_identity(
     y: npt.ArrayLike, members: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> AmbiguityIdentity:
-    """Squared error of the ensemble as the mean squared error of its members, less their ambiguity.
+    """Squared error of the ensemble as the mean squared error of its members minus their ambiguity.
 
     The identity holds on every row, whatever the members and the targets: averaging gains most where members disagree.
 

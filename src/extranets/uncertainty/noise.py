@@ -7,7 +7,7 @@ import numpy as np
 from extranets._arrays import Array
 from extranets.uncertainty.components import HeldOut, unbiased
 
-LEAST_SHARE = 0.05  # of the mean squared residual: what is left at least after corrections
+LEAST_SHARE = 0.05  # of the mean squared residual: corrections leave at least this much
 
 
 def held_out_variance(held: HeldOut, n_members: int) -> Array:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Dof = float | Array | None  # one number, or one for each output
 
-SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy takes a scale of zero for a mistake and answers NaN
+SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy treats a scale of zero as a mistake and returns NaN
 
 
 def multiples(levels: npt.ArrayLike, dof: Dof = None) -> Array:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 100  # held-out errors that say something about tails
 FEWEST_DOF, MOST_DOF = 2.5, 200.0  # the variance is finite above 2; at 200 the shape is Normal for all purposes
 FEWEST_SMALL_DOF = 3.0
-MOST_ROWS = 100_000  # that degrees of freedom are fitted to: one number needs no more
+MOST_ROWS = 100_000  # used to fit degrees of freedom: one number needs no more
 
 
 @storable("Student")

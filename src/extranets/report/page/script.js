@@ -137,7 +137,7 @@
     const xs = [Math.min(...sample.mean), Math.max(...sample.mean)];
     const pad = (xs[1] - xs[0]) * 0.03 || Math.abs(xs[0]) * 0.5 || 1;
     const across = [xs[0] - pad, xs[1] + pad];
-    const ylabel = showsErrors() ? "observed less predicted" : `observed ${cut(target)}`;
+    const ylabel = showsErrors() ? "observed minus predicted" : `observed ${cut(target)}`;
     rows = frame(byId("rows-figure"), 0.66, across, [low, high], `predicted ${cut(target)}`, ylabel, numberLabels);
     rows.view = [low, high];
     const [a, b] = showsErrors() ? across : [Math.max(across[0], low), Math.min(across[1], high)];

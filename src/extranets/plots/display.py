@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from extranets.evaluation import LEVELS, VAGUE, Predictions, binomial_limits, predict_with_targets
-from extranets.metrics._checks import target_table
+from extranets.metrics.checks import target_table
 from extranets.plots.extra import require
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # typing has it from Python 3.11 on
 
 COVERAGE = 0.9
-LARGEST = 1e150  # the sum of squares of many still is a number
+LARGEST = 1e150  # the sum of the squares of many such values is finite
 
 
 class NothingToShow(ValueError):
@@ -50,7 +50,7 @@ class Display(ABC):
 
     @property
     def as_hoped(self) -> bool | None:
-        """Whether what is seen is what one wishes to see; None where nothing is judged, or the rows are too few to tell."""
+        """Whether the figure shows what one hopes for; None if it judges nothing, or the rows are too few to tell."""
         return None
 
     def height(self, kind: str = "") -> float:
@@ -59,7 +59,7 @@ class Display(ABC):
 
     @abstractmethod
     def _draw(self, ax: Axes, kind: str) -> None:
-        """Draw one view. Text of users goes in with ``parse_math=False``: a dollar in it is no formula."""
+        """Draw one view. Text of users goes in with ``parse_math=False``: a dollar in it does not begin a formula."""
 
     def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Self:
         """Draw.
@@ -91,7 +91,7 @@ class Display(ABC):
 class PredictionsDisplay(Display):
     """A display that is computed from predictions and their targets."""
 
-    all_levels: ClassVar[bool] = False  # whether intervals of all coverages are shown, not of one
+    all_levels: ClassVar[bool] = False  # whether intervals of all coverages are shown, not only those of one
     needs_members: ClassVar[bool] = False
 
     @classmethod
@@ -109,7 +109,7 @@ class PredictionsDisplay(Display):
     @classmethod
     @abstractmethod
     def _of(cls, predictions: Predictions, coverage: float) -> Self:
-        """The numbers, of predictions that were checked."""
+        """Compute the numbers from predictions that have been checked."""
 
     @classmethod
     def from_predictions(
@@ -156,18 +156,18 @@ class PredictionsDisplay(Display):
 
 
 def check_targets(predictions: Predictions) -> None:
-    """Refuse targets that nothing can be compared with."""
+    """Refuse targets that are not finite, or too large to square."""
     y = target_table(predictions.y, "y")
     largest = float(np.abs(y).max())
     if largest > LARGEST:
         raise ValueError(
-            f"{predictions.target} reaches {largest:.3g}, whose square is no number; errors are squared, so values must stay "
+            f"{predictions.target} reaches {largest:.3g}, which is too large: errors are squared, so values must stay "
             f"under {LARGEST:g}. Divide that column by a constant, in training and here, or correct the value."
         )
 
 
 def too_few(n: int, coverage: float) -> bool:
-    """Whether so many rows say nothing about their coverage, even if it is the nominal one."""
+    """Whether ``n`` rows are too few to tell their coverage, even if they are covered as often as they should be."""
     low, high = binomial_limits(round(coverage * n), n)
     return high - low > VAGUE
 
