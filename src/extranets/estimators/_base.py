@@ -86,6 +86,13 @@ class NetsRegressor(CommonParameters, StoredEstimator, OnnxEstimator, RegressorM
         self._validate_params()
         self._check_hidden()
 
+    def check_parameters(self) -> None:
+        self._check_parameters()
+
+    @property
+    def target_is_vector_(self) -> bool:
+        return self._y_is_vector
+
     def _forget(self) -> None:
         for name in self.__dict__.pop("_learned_names", ()):
             del self.__dict__[name]
