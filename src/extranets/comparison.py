@@ -66,6 +66,7 @@ class Comparison:
     behind: float
     behind_se: float
     rmse: float
+    r2: float
     coverage: float
     coverage_low: float
     coverage_high: float
