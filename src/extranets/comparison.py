@@ -15,8 +15,8 @@ from extranets._arrays import Array
 from extranets._sklearn import BaseEstimator, RegressorMixin
 from extranets.estimators import METHODS
 from extranets.estimators._copies import CopiedRowsWarning
-from extranets.evaluation import OutOfFold, cross_validate, sample_rows
-from extranets.tables import Schema, TableRegressor
+from extranets.evaluation import OutOfFold, sample_rows
+from extranets.tables import TableRegressor, cross_validate_table
 from extranets.uncertainty.conformal import cv_plus_interval
 
 TREES = ("gradient boosting", "extra-trees")
@@ -121,14 +121,10 @@ def compare(
     failed : dict from the names of methods that could not be fitted to the reasons
     """
     X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
-    settings = dict(table_settings or {})
-    # Once for all: a fault of the table is none of the methods', and every fold takes the columns for the same.
-    settings["kinds"] = Schema.learn(
-        X,
-        settings.get("kinds"),
-        max_categories=settings.get("max_categories", 30),
-        na_values=settings.get("na_values", ()),
-    ).kinds()
+    settings = table_settings or {}
+    schema = TableRegressor(**settings).learn_schema(
+        X
+    )  # before any method is tried: a fault of the table is not theirs
     found: dict[str, OutOfFold] = {}
     failed: dict[str, str] = {}
     for name in methods:
@@ -138,8 +134,16 @@ def compare(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # each fold would repeat what a fit of the method says once
                 warnings.simplefilter("default", CopiedRowsWarning)  # but this is about the comparison
-                found[name] = cross_validate(
-                    model, X, y, coverage=coverage, n_folds=n_folds, enough_rows=len(y), seed=seed, begin_fold=fold
+                found[name] = cross_validate_table(
+                    model,
+                    X,
+                    y,
+                    schema,
+                    coverage=coverage,
+                    n_folds=n_folds,
+                    enough_rows=len(y),
+                    seed=seed,
+                    begin_fold=fold,
                 )
         except (ValueError, ArithmeticError) as error:
             failed[name] = str(error)

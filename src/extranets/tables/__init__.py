@@ -7,6 +7,7 @@ whose rows are numbered, :func:`take_target` splits off what is to be predicted,
 
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
+from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned
 from extranets.tables.notes import Notes
 from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
@@ -16,6 +17,7 @@ from extranets.tables.target import take_target, target_style
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
+    "Listener",
     "Notes",
     "Schema",
     "TableError",
@@ -24,6 +26,9 @@ __all__ = [
     "TableWarning",
     "TableWriter",
     "column_transformer",
+    "cross_validate_table",
+    "fit_table",
+    "fit_tuned",
     "naming_rows",
     "open_table",
     "open_writer",
