@@ -30,6 +30,16 @@ def test_fit_tells_what_it_took_the_columns_for_and_its_cross_validated_scores(r
     assert "Fold 1 of 2" in errors and "Training" in errors and "model.xnet" in errors
 
 
+def test_missing_values_are_counted_in_columns_of_every_kind(here, tmp_path):
+    table = pandas.DataFrame({"size": [1.5, None, 3.5, 4.5] * 15, "city": [None, "Ulm", None, "Bonn"] * 15})
+    table.assign(y=np.random.default_rng(0).normal(size=60)).to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "-q", "-o", tmp_path / "m.xnet")
+    lines = here("fit", tmp_path / "t.csv", "-t", "y", *quick).stdout.splitlines()
+    for name, missing in (("size", "15"), ("city", "30")):
+        (line,) = [line for line in lines if name in line]
+        assert missing in line.split(), line
+
+
 def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     model = tmp_path / "m.xnet"
     quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
@@ -64,7 +74,7 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--method", "boostrap"], ["boostrap", "bootstrap"]),
         (["--coverage", "90"], ["between 0 and 1", "0.9 for 90 %"]),
         (["--kind", "area=float"], ["area=float", "number|boolean|date|category"]),
-        (["--kind", "rent=category"], ["the target is a number", "rent=number:STYLE", "1.234,5"]),
+        (["--kind", "rent=category"], ["the target is always a number", "rent=number:STYLE", "1.234,5"]),
         (["--kind", "rent=number:German"], ["rent=number:STYLE", "1.234,5"]),
         (["--features", "aera"], ["aera", "area"]),
         (["--id", "flats"], ["flats", "flat"]),
@@ -113,7 +123,7 @@ def test_a_folder_that_cannot_be_written_to_is_found_before_training(rents, here
         done = here(*command, "-o", "/proc/out.csv")
         assert done.returncode == 2 and "/proc/out.csv cannot be written" in " ".join(done.stderr.split()), done.stderr
     done = here("fit", rents / "train.csv", "-t", "rent", "-o", "/dev/null")
-    assert done.returncode == 2 and "/dev/null is no file" in done.stderr
+    assert done.returncode == 2 and "/dev/null is not a file" in done.stderr
 
 
 @pytest.mark.parametrize("delimiter", ["\\t", "tab", "\t"])
@@ -128,7 +138,7 @@ def test_tabs_can_be_named(rents, here, tmp_path, delimiter):
     [("--delimiter", sign) for sign in ("", ";;", "§", '"', "\n")]
     + [("--encoding", name) for name in ("base64", "rot13", "utf-99", "")],
 )
-def test_delimiters_and_encodings_that_are_none(rents, here, option, value):
+def test_unusable_delimiters_and_encodings_are_refused(rents, here, option, value):
     done = here("predict", rents / "model.xnet", rents / "test.csv", option, value)
     told = " ".join(done.stderr.split())
     assert done.returncode == 2 and option in told and "Traceback" not in told

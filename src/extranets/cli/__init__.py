@@ -13,7 +13,7 @@ import typer
 
 from extranets._interrupt import INTERRUPTED, release
 from extranets.cli import study
-from extranets.cli._shared import say
+from extranets.cli._printing import say
 from extranets.cli.compare import compare
 from extranets.cli.demo import demo
 from extranets.cli.evaluate import evaluate
