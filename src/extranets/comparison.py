@@ -22,7 +22,7 @@ from extranets.uncertainty.conformal import cv_plus_interval
 TREES = ("gradient boosting", "extra-trees")
 NAMES = (*METHODS, *TREES)
 
-MOST_ROWS = 10_000  # of a table that are compared on, unless more are asked for
+MOST_ROWS = 10_000  # a larger table is cut down to so many rows, unless more are asked for
 
 
 class CvPlusRegressor(RegressorMixin, BaseEstimator):
@@ -58,7 +58,7 @@ class CvPlusRegressor(RegressorMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method's line. ``behind`` is its interval score less the best one's, with the standard error of that difference."""
+    """One method's line. ``behind`` is its interval score minus the best method's; ``behind_se`` is the standard error of that."""
 
     rank: int
     method: str
@@ -112,6 +112,7 @@ def compare(
     methods : some of ``NAMES``
     coverage : of the intervals that are judged
     max_rows : a larger table is cut down to so many rows, drawn at random
+    seed : of the rows that are drawn, the folds and the methods
     table_settings : arguments of :class:`extranets.tables.TableRegressor`
     begin : called with a method's name, the number of a fold from 1, and the number of folds
 
@@ -132,8 +133,8 @@ def compare(
         fold = None if begin is None else lambda k, n, name=name: begin(name, k, n)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # each fold would repeat what a fit of the method says once
-                warnings.simplefilter("default", CopiedRowsWarning)  # but this is about the comparison
+                warnings.simplefilter("ignore")  # every fold would repeat the warnings of a single fit
+                warnings.simplefilter("default", CopiedRowsWarning)  # copied rows spoil the comparison itself
                 found[name] = cross_validate_table(
                     model,
                     X,

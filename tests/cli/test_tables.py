@@ -142,7 +142,7 @@ def test_unusable_delimiters_and_encodings_are_refused(rents, here, option, valu
     done = here("predict", rents / "model.xnet", rents / "test.csv", option, value)
     told = " ".join(done.stderr.split())
     assert done.returncode == 2 and option in told and "Traceback" not in told
-    assert "single sign" in told if option == "--delimiter" else "no encoding of text" in told
+    assert "single ASCII character" in told if option == "--delimiter" else "no encoding of text" in told
 
 
 def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
@@ -347,7 +347,7 @@ def test_blocks_do_not_change_predictions(rents, extranets, tmp_path):
     np.testing.assert_allclose(found[0], package.load(rents / "model.xnet").predict(table), rtol=1e-12)
 
 
-def test_a_closed_pipe_is_no_error(rents):
+def test_a_closed_pipe_is_not_an_error(rents):
     command = [*COMMAND, "predict", str(rents / "model.xnet"), str(rents / "test.csv")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
@@ -372,7 +372,7 @@ def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
     assert process.returncode == 143 and list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_goes_does_not_stop_a_fit(rents, tmp_path):
+def test_a_fit_goes_on_when_nobody_reads_its_output(rents, tmp_path):
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", "2", "-q", "-o", str(tmp_path / "m.xnet"))
     command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", *quick]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -381,7 +381,7 @@ def test_a_reader_that_goes_does_not_stop_a_fit(rents, tmp_path):
     assert process.wait(timeout=60) == 0 and "Model:" in errors and (tmp_path / "m.xnet").exists()
 
 
-def test_a_terminal_without_our_letters(rents):
+def test_a_terminal_that_lacks_a_letter_shows_another(rents):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     command = [*COMMAND, "evaluate", str(rents / "model.xnet"), str(rents / "test.csv")]
     done = subprocess.run(command, capture_output=True, env=environment)
@@ -394,7 +394,7 @@ def test_one_row_is_one_row(rents, here, tmp_path):
     assert "1 row in" in done.stderr, done.stderr
 
 
-def test_predictions_into_a_folder_that_is_not_there(rents, here, tmp_path):
+def test_a_folder_that_does_not_exist_is_not_written_to(rents, here, tmp_path):
     done = here("predict", rents / "model.xnet", rents / "test.csv", "-o", tmp_path / "nodir" / "o.csv")
     assert done.returncode == 2 and "there is no folder" in done.stderr
 
@@ -421,7 +421,7 @@ def test_a_kept_column_must_not_hide_a_prediction(rents, here, tmp_path):
     assert done.returncode == 2 and "rename it" in done.stderr
 
 
-def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
+def test_new_categories_and_gaps_are_named_at_prediction(rents, extranets, tmp_path):
     table = pandas.read_csv(rents / "test.csv")
     table.loc[0, "district"], table.loc[1, "area"] = "Moon", np.nan
     table.to_csv(tmp_path / "new.csv", index=False)
@@ -453,7 +453,7 @@ def test_a_value_too_far_from_training_is_named(rents, here, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a model", b"\x80\x04}."])
-def test_a_file_that_is_no_model_has_its_own_exit_code(rents, here, tmp_path, content):
+def test_a_file_that_is_not_a_model_has_its_own_exit_code(rents, here, tmp_path, content):
     (tmp_path / "bad.xnet").write_bytes(content)
     done = here("predict", tmp_path / "bad.xnet", rents / "test.csv")
     assert done.returncode == 4 and "bad.xnet" in done.stderr and "Traceback" not in done.stderr
@@ -518,7 +518,7 @@ def test_compare_refuses_what_no_method_can_do(rents, here, arguments, words):
     assert done.returncode == 2 and words in " ".join(done.stderr.split()) and "fold 1" not in done.stderr
 
 
-def test_noise_is_seen_by_its_r2(here, tmp_path):
+def test_r2_shows_when_there_is_nothing_to_learn(here, tmp_path):
     """Cross-validated R² of a target that has nothing to do with the features: not above what chance gives."""
     random = np.random.default_rng(0)
     frame = pandas.DataFrame({"x": random.normal(size=100), "y": 1000 + random.normal(size=100)})
@@ -582,7 +582,7 @@ def test_report_is_about_the_coverage_of_the_model(rents, extranets, tmp_path):
     assert "97.5 %" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_report_says_that_its_source_is_not_there(here):
+def test_report_names_a_source_that_does_not_exist(here):
     done = here("report", "nope")
     assert done.returncode == 2 and "there is no file nope" in done.stderr
 
@@ -622,7 +622,7 @@ def test_version_and_exit_codes_are_told(extranets):
     assert "Exit codes" in extranets("--help").stdout
 
 
-def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
+def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
     """Not by every fold of the cross-validation too."""
     rows = [f"{x},{x * x}\n" for x in range(60)]
     (tmp_path / "copies.csv").write_text("".join(["x,y\n", *rows, *rows[:20]]))
@@ -634,7 +634,7 @@ def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
     assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
 
 
-def test_scores_without_a_number_are_no_reason_to_lose_the_model(here, tmp_path):
+def test_infinite_scores_do_not_lose_the_model(here, tmp_path):
     """Intervals without end."""
     (tmp_path / "few.csv").write_text("x,y\n" + "".join(f"{x},{x * x}\n" for x in range(12)))
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q", "-o", tmp_path / "m.xnet")

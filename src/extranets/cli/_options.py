@@ -82,6 +82,6 @@ Encoding = Annotated[
     typer.Option(callback=_encoding, help="Encoding of a CSV file, such as cp1252. Default: found out from the file."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of all randomness.")]
-Jobs = Annotated[int | None, typer.Option(callback=_jobs, help="Number of threads. Default: one on every core.")]
+Jobs = Annotated[int | None, typer.Option(callback=_jobs, help="Number of threads; -1 for all cores, as by default.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 60  # that the summary shows
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
-Method = Annotated[str, typer.Option(help="extra-nets, bootstrap, mc-dropout, deep-ensemble, ...")]
+Method = Annotated[
+    str,
+    typer.Option(help="extra-nets, bootstrap, mc-dropout, deep-ensemble, mean-variance, delta, variational or pbp."),
+]
 Preset = Annotated[
     str | None, typer.Option(help="Settings of extra-nets by name: fast, accurate or paper. --set overrides them.")
 ]

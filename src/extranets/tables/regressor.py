@@ -68,7 +68,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     na_values : sequence of str
         Texts that stand for missing values, besides the usual ones such as ``NA``.
     strict : bool, default=False
-        Refuse new categories and new gaps at prediction, instead of warning.
+        Refuse new categories and new gaps at prediction, instead of warning of them.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     @property
     def block_rows(self) -> int:
-        """So many rows are encoded and predicted at a time, so that memory stays bounded whatever the number of categories."""
+        """How many rows are encoded and predicted at a time: fewer if there are many categories, so that memory stays bounded."""
         check_is_fitted(self)
         return max(1, min(MOST_BLOCK_ROWS, BLOCK_VALUES // len(self.transformer_.get_feature_names_out())))
 
