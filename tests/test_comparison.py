@@ -37,7 +37,7 @@ def test_a_method_that_fails_is_named_and_the_others_go_on(rents):
     assert [line.method for line in lines] == ["pbp"] and "n_splits=5" in failed["extra-trees"]
 
 
-def test_a_fault_of_the_table_is_none_of_the_methods(rents):
+def test_a_fault_of_the_table_is_not_blamed_on_the_methods(rents):
     with pytest.raises(ValueError, match="nowhere"):
         compare(*rents, ["pbp"], table_settings={"kinds": {"nowhere": "number"}})
 

@@ -18,6 +18,7 @@ from extranets.evaluation import (
     coverage_table,
     cross_validate,
     predict_with_targets,
+    r_squared,
     scores,
 )
 from extranets.tables import TableRegressor
@@ -181,3 +182,14 @@ def test_row_scores_average_to_the_interval_score():
     found = OutOfFold(0.8, 5, 5, np.arange(50), y, mean, bounds, 0.0)
     assert found.row_scores.mean() == pytest.approx(metrics.interval_score(y, *bounds.T, 0.8))
     assert found.scores()["coverage"] == metrics.coverage(y, *bounds.T)
+
+
+def test_r2_of_held_out_rows_is_that_of_predictions(predictions):
+    p = predictions
+    found = OutOfFold(0.9, 5, 2, np.arange(len(p)), p.y, p.mean, np.stack(p.at(0.9), axis=1), 0.0)
+    assert found.scores()["r2"] == scores(p)["r2"] == r_squared(p.y, p.mean)
+    assert found.as_dict() == {"n_folds": 5, "n_judged": 2, "n_rows": len(p), **found.scores()}
+
+
+def test_r2_of_targets_that_are_all_the_same_is_not_a_number():
+    assert np.isnan(r_squared(np.ones(3), np.zeros(3)))

@@ -154,7 +154,7 @@ def test_outputs_count_alike_whatever_their_units():
     assert scores[0] == pytest.approx(scores[1], rel=1e-3) and 0 < scores[0] < 2
 
 
-def test_rows_of_weight_zero_have_no_say():
+def test_rows_of_weight_zero_do_not_count():
     X, y = waves(300)
     weight = np.where(np.arange(300) < 200, 1.0, 0.0)
     spoiled = np.where(weight > 0, y, 1e9)
@@ -200,7 +200,7 @@ def test_the_better_ones_stay_and_the_default_with_them():
     assert search.best == standings[0] and search.n_splits == 5
 
 
-def test_the_best_of_one_rung_is_not_taken_before_it_was_good_again():
+def test_the_best_of_one_rung_is_taken_only_if_it_is_good_again():
     search = search_of(*waves(200), QUICK)
     assert search.best is None
     search.run(RUNGS[0])
@@ -225,7 +225,7 @@ def test_a_candidate_that_cannot_be_trained_drops_out():
     assert search.rivals == [{"alpha": 0.2}]
 
 
-def test_a_mistake_of_ours_is_not_taken_for_a_bad_candidate():
+def test_an_error_in_our_code_is_not_taken_for_a_bad_candidate():
     stop = Stop()
     with pytest.raises(ValueError, match="n_bins"):
         search_of(*waves(100), QUICK, rivals=[{"n_bins": 0}]).run(Rung(1, 3, 100, 1), stop)
@@ -241,7 +241,7 @@ def test_a_rung_without_time_changes_nothing():
 
 
 @pytest.mark.parametrize("target", ["noise", "constant"])
-def test_where_nothing_is_to_be_found_the_search_ends_no_worse_than_the_default(target):
+def test_where_nothing_can_be_gained_the_search_ends_no_worse_than_the_default(target):
     X, _ = waves(200)
     y = np.random.default_rng(1).normal(size=200) if target == "noise" else np.full(200, 3.0)
     search = run_all(search_of(X, y, QUICK))
@@ -279,7 +279,7 @@ def test_tune_gives_a_fitted_estimator_that_was_no_worse_than_the_default(scorin
     assert out == "" and errors.startswith("Tuning") and errors.count("\n") == 1
 
 
-def test_the_record_is_no_part_of_a_model_file(tmp_path):
+def test_the_record_is_not_stored_in_a_model_file(tmp_path):
     X, y = waves(100)
     model = tune(X, y, budget=1, random_state=0, verbose=0, **QUICK)
     model.save(tmp_path / "m.xnet")

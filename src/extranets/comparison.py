@@ -15,14 +15,14 @@ from extranets._arrays import Array
 from extranets._sklearn import BaseEstimator, RegressorMixin
 from extranets.estimators import METHODS
 from extranets.estimators.copies import CopiedRowsWarning
-from extranets.evaluation import OutOfFold, cross_validate, sample_rows
-from extranets.tables import Schema, TableRegressor
+from extranets.evaluation import OutOfFold, sample_rows
+from extranets.tables import TableRegressor, cross_validate_table
 from extranets.uncertainty.conformal import cv_plus_interval
 
 TREES = ("gradient boosting", "extra-trees")
 NAMES = (*METHODS, *TREES)
 
-MOST_ROWS = 10_000  # of a table that are compared on, unless more are asked for
+MOST_ROWS = 10_000  # a larger table is cut down to so many rows, unless more are asked for
 
 
 class CvPlusRegressor(RegressorMixin, BaseEstimator):
@@ -58,7 +58,7 @@ class CvPlusRegressor(RegressorMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method's line. ``behind`` is its interval score less the best one's, with the standard error of that difference."""
+    """One method's line. ``behind`` is its interval score minus the best method's; ``behind_se`` is the standard error of that."""
 
     rank: int
     method: str
@@ -66,6 +66,7 @@ class Comparison:
     behind: float
     behind_se: float
     rmse: float
+    r2: float
     coverage: float
     coverage_low: float
     coverage_high: float
@@ -111,6 +112,7 @@ def compare(
     methods : some of ``NAMES``
     coverage : of the intervals that are judged
     max_rows : a larger table is cut down to so many rows, drawn at random
+    seed : of the rows that are drawn, the folds and the methods
     table_settings : arguments of :class:`extranets.tables.TableRegressor`
     begin : called with a method's name, the number of a fold from 1, and the number of folds
 
@@ -120,14 +122,10 @@ def compare(
     failed : dict from the names of methods that could not be fitted to the reasons
     """
     X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
-    settings = dict(table_settings or {})
-    # Once for all: a fault of the table is none of the methods', and every fold takes the columns for the same.
-    settings["kinds"] = Schema.learn(
-        X,
-        settings.get("kinds"),
-        max_categories=settings.get("max_categories", 30),
-        na_values=settings.get("na_values", ()),
-    ).kinds()
+    settings = table_settings or {}
+    schema = TableRegressor(**settings).learn_schema(
+        X
+    )  # before any method is tried: a fault of the table is not theirs
     found: dict[str, OutOfFold] = {}
     failed: dict[str, str] = {}
     for name in methods:
@@ -135,10 +133,18 @@ def compare(
         fold = None if begin is None else lambda k, n, name=name: begin(name, k, n)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # each fold would repeat what a fit of the method says once
-                warnings.simplefilter("default", CopiedRowsWarning)  # but this is about the comparison
-                found[name] = cross_validate(
-                    model, X, y, coverage=coverage, n_folds=n_folds, enough_rows=len(y), seed=seed, begin_fold=fold
+                warnings.simplefilter("ignore")  # every fold would repeat the warnings of a single fit
+                warnings.simplefilter("default", CopiedRowsWarning)  # copied rows spoil the comparison itself
+                found[name] = cross_validate_table(
+                    model,
+                    X,
+                    y,
+                    schema,
+                    coverage=coverage,
+                    n_folds=n_folds,
+                    enough_rows=len(y),
+                    seed=seed,
+                    begin_fold=fold,
                 )
         except (ValueError, ArithmeticError) as error:
             failed[name] = str(error)

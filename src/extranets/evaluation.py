@@ -14,10 +14,10 @@ from extranets import metrics
 from extranets._arrays import Array
 from extranets._sklearn import rows_of
 
-# Fine enough for a slider, and the levels that people ask for are among them.
+# Close enough together for a slider; the levels that people ask for are among them.
 LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
-VAGUE = 0.2  # limits this far apart say nothing for a coverage
-CONFIDENCE = 0.95  # of the limits beside an observed coverage
+VAGUE = 0.2  # limits of a coverage that are farther apart than this say nothing in its favour
+CONFIDENCE = 0.95  # with which the limits of an observed coverage hold the true one
 SMALLEST_STD = float(np.finfo(np.float64).tiny)
 
 
@@ -116,11 +116,10 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
     p = predictions
     lower, upper = p.at(coverage)
     std = np.maximum(p.std, SMALLEST_STD)
-    spread = float(np.var(p.y))
     return {
         "rmse": metrics.rmse(p.y, p.mean),
         "mae": metrics.mae(p.y, p.mean),
-        "r2": 1 - metrics.rmse(p.y, p.mean) ** 2 / spread if spread > 0 else float("nan"),
+        "r2": r_squared(p.y, p.mean),
         "log_likelihood": metrics.student_t_log_likelihood(p.y, p.mean, std, p.dof),
         "crps": metrics.crps_student_t(p.y, p.mean, std, p.dof),
         "calibration_error": metrics.calibration_error(p.y, p.mean, std, dof=p.dof),
@@ -130,6 +129,18 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
         "interval_score": metrics.interval_score(p.y, lower, upper, coverage),
         "epistemic_share": epistemic_share(p.epistemic, p.aleatoric),
     }
+
+
+def r_squared(y: Array, mean: Array) -> float:
+    """R²: 1 less the mean squared error as a share of the targets' variance; NaN where the targets are all the same.
+
+    Examples
+    --------
+    >>> r_squared(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    0.5
+    """
+    target_variance = float(np.var(y))
+    return 1 - metrics.rmse(y, mean) ** 2 / target_variance if target_variance > 0 else float("nan")
 
 
 def epistemic_share(epistemic: Array, aleatoric: Array) -> float:
@@ -171,7 +182,7 @@ def coverage_table(predictions: Predictions, levels: Sequence[float] | None = No
 
 
 def binomial_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Clopper and Pearson's exact limits of a share.
+    """Exact confidence limits of a share (Clopper and Pearson), of which ``hits`` out of ``n`` were observed.
 
     Examples
     --------
@@ -195,8 +206,8 @@ class OutOfFold:
     """
 
     coverage: float
-    n_folds: int  # of which `n_judged` were held out in turn
-    n_judged: int
+    n_folds: int
+    n_judged: int  # how many of the folds were held out, one after the other
     rows: npt.NDArray[np.intp]
     y: Array
     mean: Array
@@ -211,11 +222,13 @@ class OutOfFold:
         return upper - lower + 2 / (1 - self.coverage) * outside
 
     def scores(self) -> dict[str, float]:
+        """Scores of all held-out rows together; the coverage with its limits."""
         lower, upper = self.bounds.T
         inside = int(((lower <= self.y) & (self.y <= upper)).sum())
         low, high = binomial_limits(inside, len(self.y))
         return {
             "rmse": metrics.rmse(self.y, self.mean),
+            "r2": r_squared(self.y, self.mean),
             "coverage": inside / len(self.y),
             "coverage_low": low,
             "coverage_high": high,
@@ -223,8 +236,12 @@ class OutOfFold:
             "interval_score": metrics.interval_score(self.y, lower, upper, self.coverage),
         }
 
+    def as_dict(self) -> dict[str, int | float]:
+        """The scores, with the numbers of folds and rows that they come from."""
+        return {"n_folds": self.n_folds, "n_judged": self.n_judged, "n_rows": len(self.y), **self.scores()}
 
-ENOUGH_ROWS = 10_000  # out-of-fold rows that tell an error to about one per cent
+
+ENOUGH_ROWS = 10_000  # so many held-out rows tell an error to about one per cent
 
 
 def cross_validate(
@@ -238,16 +255,20 @@ def cross_validate(
     seed: int = 0,
     begin_fold: Callable[[int, int], object] | None = None,
 ) -> OutOfFold:
-    """Fit clones of ``model`` to all folds but one and predict the one that was left out, fold after fold.
+    """Hold out one fold after the other: fit a clone of ``model`` to the rest, and predict the rows that were held out.
 
-    Large tables need not be held out wholly: it stops when ``enough_rows`` rows have been predicted.
+    Of a large table, not every fold is held out: it stops as soon as ``enough_rows`` rows have been predicted.
 
     Parameters
     ----------
     model : regressor with ``predict`` and ``predict_interval``; it is not fitted itself
     X : table of shape (n, n_features)
     y : array of shape (n,)
-    begin_fold : called with the number of a fold, from 1, and how many there will be
+    coverage : of the intervals
+    n_folds : how many parts the rows are divided into, at random
+    enough_rows : no further fold is held out once so many rows have been predicted
+    seed : decides which rows make a fold
+    begin_fold : called before each fold, with its number, from 1, and how many will be held out
 
     Examples
     --------
@@ -256,7 +277,7 @@ def cross_validate(
     >>> data = linear_process(300, random_state=0)
     >>> found = cross_validate(ExtraNetsRegressor(n_estimators=5, max_iter=40, random_state=0), data.X, data.y)
     >>> sorted(found.scores())
-    ['coverage', 'coverage_high', 'coverage_low', 'interval_score', 'mean_width', 'rmse']
+    ['coverage', 'coverage_high', 'coverage_low', 'interval_score', 'mean_width', 'r2', 'rmse']
     """
     from sklearn.base import clone
     from sklearn.model_selection import KFold
@@ -281,8 +302,7 @@ def cross_validate(
 
 
 def sample_rows(X: Any, y: Array, max_rows: int, seed: int) -> tuple[Any, Array]:
-    """At most ``max_rows`` rows, drawn at random, in their old order."""
-
+    """At most ``max_rows`` rows, drawn at random, in the order they had."""
     if len(y) <= max_rows:
         return X, y
     rows = np.sort(np.random.default_rng(seed).choice(len(y), max_rows, replace=False))

@@ -60,7 +60,7 @@ def test_parquet_goes_to_a_file(simulation, tmp_path):
     assert len(table) == 210 and set(table["verdict"].dropna()) <= {"reproduced", "better", "contradicts"}
 
 
-def test_a_folder_that_is_no_run_is_said(tmp_path):
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path):
     done = extranets("study", "compare", tmp_path)
     assert done.returncode == 1 and "is not a run" in done.stderr and "Traceback" not in done.stderr
 
@@ -86,7 +86,7 @@ def test_help_has_examples():
         assert done.returncode == 0 and "Example: extranets study" in done.stdout
 
 
-def test_data_that_are_not_there_are_said_and_not_fetched(tmp_path):
+def test_missing_data_sets_are_named_and_not_fetched(tmp_path):
     environment = {"EXTRANETS_DATA": str(tmp_path), "EXTRANETS_CACHE": str(tmp_path / "cache")}
     command = [*COMMAND, "study", "uci", "--out", str(tmp_path / "run"), "--dataset", "boston"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})

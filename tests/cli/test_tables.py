@@ -30,6 +30,16 @@ def test_fit_tells_what_it_took_the_columns_for_and_its_cross_validated_scores(r
     assert "Fold 1 of 2" in errors and "Training" in errors and "model.xnet" in errors
 
 
+def test_missing_values_are_counted_in_columns_of_every_kind(here, tmp_path):
+    table = pandas.DataFrame({"size": [1.5, None, 3.5, 4.5] * 15, "city": [None, "Ulm", None, "Bonn"] * 15})
+    table.assign(y=np.random.default_rng(0).normal(size=60)).to_csv(tmp_path / "t.csv", index=False)
+    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "-q", "-o", tmp_path / "m.xnet")
+    lines = here("fit", tmp_path / "t.csv", "-t", "y", *quick).stdout.splitlines()
+    for name, missing in (("size", "15"), ("city", "30")):
+        (line,) = [line for line in lines if name in line]
+        assert missing in line.split(), line
+
+
 def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     model = tmp_path / "m.xnet"
     quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
@@ -64,7 +74,7 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--method", "boostrap"], ["boostrap", "bootstrap"]),
         (["--coverage", "90"], ["between 0 and 1", "0.9 for 90 %"]),
         (["--kind", "area=float"], ["area=float", "number|boolean|date|category"]),
-        (["--kind", "rent=category"], ["the target is a number", "rent=number:STYLE", "1.234,5"]),
+        (["--kind", "rent=category"], ["the target is always a number", "rent=number:STYLE", "1.234,5"]),
         (["--kind", "rent=number:German"], ["rent=number:STYLE", "1.234,5"]),
         (["--features", "aera"], ["aera", "area"]),
         (["--id", "flats"], ["flats", "flat"]),
@@ -113,7 +123,7 @@ def test_a_folder_that_cannot_be_written_to_is_found_before_training(rents, here
         done = here(*command, "-o", "/proc/out.csv")
         assert done.returncode == 2 and "/proc/out.csv cannot be written" in " ".join(done.stderr.split()), done.stderr
     done = here("fit", rents / "train.csv", "-t", "rent", "-o", "/dev/null")
-    assert done.returncode == 2 and "/dev/null is no file" in done.stderr
+    assert done.returncode == 2 and "/dev/null is not a file" in done.stderr
 
 
 @pytest.mark.parametrize("delimiter", ["\\t", "tab", "\t"])
@@ -128,11 +138,11 @@ def test_tabs_can_be_named(rents, here, tmp_path, delimiter):
     [("--delimiter", sign) for sign in ("", ";;", "§", '"', "\n")]
     + [("--encoding", name) for name in ("base64", "rot13", "utf-99", "")],
 )
-def test_delimiters_and_encodings_that_are_none(rents, here, option, value):
+def test_unusable_delimiters_and_encodings_are_refused(rents, here, option, value):
     done = here("predict", rents / "model.xnet", rents / "test.csv", option, value)
     told = " ".join(done.stderr.split())
     assert done.returncode == 2 and option in told and "Traceback" not in told
-    assert "single sign" in told if option == "--delimiter" else "no encoding of text" in told
+    assert "single ASCII character" in told if option == "--delimiter" else "no encoding of text" in told
 
 
 def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
@@ -337,7 +347,7 @@ def test_blocks_do_not_change_predictions(rents, extranets, tmp_path):
     np.testing.assert_allclose(found[0], package.load(rents / "model.xnet").predict(table), rtol=1e-12)
 
 
-def test_a_closed_pipe_is_no_error(rents):
+def test_a_closed_pipe_is_not_an_error(rents):
     command = [*COMMAND, "predict", str(rents / "model.xnet"), str(rents / "test.csv")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
@@ -362,7 +372,7 @@ def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
     assert process.returncode == 143 and list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_goes_does_not_stop_a_fit(rents, tmp_path):
+def test_a_fit_goes_on_when_nobody_reads_its_output(rents, tmp_path):
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", "2", "-q", "-o", str(tmp_path / "m.xnet"))
     command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", *quick]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -371,7 +381,7 @@ def test_a_reader_that_goes_does_not_stop_a_fit(rents, tmp_path):
     assert process.wait(timeout=60) == 0 and "Model:" in errors and (tmp_path / "m.xnet").exists()
 
 
-def test_a_terminal_without_our_letters(rents):
+def test_a_terminal_that_lacks_a_letter_shows_another(rents):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     command = [*COMMAND, "evaluate", str(rents / "model.xnet"), str(rents / "test.csv")]
     done = subprocess.run(command, capture_output=True, env=environment)
@@ -384,7 +394,7 @@ def test_one_row_is_one_row(rents, here, tmp_path):
     assert "1 row in" in done.stderr, done.stderr
 
 
-def test_predictions_into_a_folder_that_is_not_there(rents, here, tmp_path):
+def test_a_folder_that_does_not_exist_is_not_written_to(rents, here, tmp_path):
     done = here("predict", rents / "model.xnet", rents / "test.csv", "-o", tmp_path / "nodir" / "o.csv")
     assert done.returncode == 2 and "there is no folder" in done.stderr
 
@@ -411,7 +421,7 @@ def test_a_kept_column_must_not_hide_a_prediction(rents, here, tmp_path):
     assert done.returncode == 2 and "rename it" in done.stderr
 
 
-def test_what_is_new_at_predict_time_is_named(rents, extranets, tmp_path):
+def test_new_categories_and_gaps_are_named_at_prediction(rents, extranets, tmp_path):
     table = pandas.read_csv(rents / "test.csv")
     table.loc[0, "district"], table.loc[1, "area"] = "Moon", np.nan
     table.to_csv(tmp_path / "new.csv", index=False)
@@ -443,7 +453,7 @@ def test_a_value_too_far_from_training_is_named(rents, here, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a model", b"\x80\x04}."])
-def test_a_file_that_is_no_model_has_its_own_exit_code(rents, here, tmp_path, content):
+def test_a_file_that_is_not_a_model_has_its_own_exit_code(rents, here, tmp_path, content):
     (tmp_path / "bad.xnet").write_bytes(content)
     done = here("predict", tmp_path / "bad.xnet", rents / "test.csv")
     assert done.returncode == 4 and "bad.xnet" in done.stderr and "Traceback" not in done.stderr
@@ -508,7 +518,7 @@ def test_compare_refuses_what_no_method_can_do(rents, here, arguments, words):
     assert done.returncode == 2 and words in " ".join(done.stderr.split()) and "fold 1" not in done.stderr
 
 
-def test_noise_is_seen_by_its_r2(here, tmp_path):
+def test_r2_shows_when_there_is_nothing_to_learn(here, tmp_path):
     """Cross-validated R² of a target that has nothing to do with the features: not above what chance gives."""
     random = np.random.default_rng(0)
     frame = pandas.DataFrame({"x": random.normal(size=100), "y": 1000 + random.normal(size=100)})
@@ -572,7 +582,7 @@ def test_report_is_about_the_coverage_of_the_model(rents, extranets, tmp_path):
     assert "97.5 %" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_report_says_that_its_source_is_not_there(here):
+def test_report_names_a_source_that_does_not_exist(here):
     done = here("report", "nope")
     assert done.returncode == 2 and "there is no file nope" in done.stderr
 
@@ -612,7 +622,7 @@ def test_version_and_exit_codes_are_told(extranets):
     assert "Exit codes" in extranets("--help").stdout
 
 
-def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
+def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
     """Not by every fold of the cross-validation too."""
     rows = [f"{x},{x * x}\n" for x in range(60)]
     (tmp_path / "copies.csv").write_text("".join(["x,y\n", *rows, *rows[:20]]))
@@ -624,7 +634,7 @@ def test_what_a_fit_warns_of_is_said_once(here, tmp_path):
     assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
 
 
-def test_scores_without_a_number_are_no_reason_to_lose_the_model(here, tmp_path):
+def test_infinite_scores_do_not_lose_the_model(here, tmp_path):
     """Intervals without end."""
     (tmp_path / "few.csv").write_text("x,y\n" + "".join(f"{x},{x * x}\n" for x in range(12)))
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q", "-o", tmp_path / "m.xnet")

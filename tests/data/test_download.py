@@ -181,6 +181,25 @@ def test_the_cache_is_used_the_second_time(server, monkeypatch, tmp_path):
     assert len(server.asked) == 1
 
 
+def test_only_what_is_missing_is_fetched(server, monkeypatch):
+    rows = random_rows("yacht")
+    expect(monkeypatch, "yacht", rows)
+    serve(server, "yacht", rows)
+    begun = []
+    for _ in range(2):
+        download.download_missing(["yacht"], begin=begun.append)
+    assert begun == ["yacht"] and len(server.asked) == 1
+
+
+def test_the_huge_data_set_is_fetched_only_by_name(monkeypatch):
+    asked = []
+    monkeypatch.setattr(download, "download", asked.append)  # the real one takes half a gigabyte
+    download.download_missing()
+    assert "year" not in asked and len(asked) == len(download.DATASETS) - 1
+    download.download_missing(["year"])
+    assert asked[-1] == "year"
+
+
 def test_load_downloads_only_when_asked_to(server, monkeypatch, tmp_path):
     rows = random_rows("yacht")
     values = expect(monkeypatch, "yacht", rows)

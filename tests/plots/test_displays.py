@@ -46,19 +46,19 @@ def test_from_estimator_draws_into_the_given_axes(display, model):
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_every_kind_is_drawn_and_has_words_with_numbers(display):
+def test_every_panel_is_drawn_and_has_words_with_numbers(display):
     shown = display.of(fitted())
-    for kind in shown.kinds:
+    for panel in shown.panels:
         target = ax()
-        shown.plot(target, kind=kind)
+        shown.plot(target, panel=panel)
         target.figure.draw_without_rendering()  # a dollar in a name does not begin a formula
-        assert shown.title(kind) and any(sign.isdigit() for sign in shown.words(kind))
+        assert shown.title(panel) and any(sign.isdigit() for sign in shown.words(panel))
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_an_unknown_kind_is_refused(display):
-    with pytest.raises(ValueError, match="kind must be one of"):
-        display.of(fitted()).plot(ax(), kind="no such kind")
+def test_an_unknown_panel_is_refused(display):
+    with pytest.raises(ValueError, match="panel must be one of"):
+        display.of(fitted()).plot(ax(), panel="no such panel")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -205,7 +205,7 @@ def test_width_by_feature_puts_the_most_informative_feature_first():
     p = made(2000)
     shown = plots.WidthByFeatureDisplay.of(p)
     first = shown.features[0]
-    assert shown.kinds[0] == first.name == "width" and first.variation > 0.9
+    assert shown.panels[0] == first.name == "width" and first.variation > 0.9
     assert shown.features[-1].variation < 0.05
     assert (np.diff(first.width) > 0).all() and first.epistemic_share == pytest.approx(0.25)
     lower, upper = p.at(0.9)
@@ -215,7 +215,7 @@ def test_width_by_feature_puts_the_most_informative_feature_first():
 
 def test_six_features_are_drawn_and_constant_ones_left_out():
     shown = plots.WidthByFeatureDisplay.of(fitted())
-    assert len(shown.kinds) == 6 and "constant" not in {feature.name for feature in shown.features}
+    assert len(shown.panels) == 6 and "constant" not in {feature.name for feature in shown.features}
     with pytest.raises(plots.NothingToShow, match="no feature that varies"):
         plots.WidthByFeatureDisplay.of(made(features={"constant": np.ones(600)}))
 
@@ -238,7 +238,7 @@ def test_residuals_are_compared_with_the_predictive_distribution(dof, words):
     assert shown.expected == pytest.approx(shape.ppf((np.arange(100) + 0.5) / 100))
     assert shown.expected_far == pytest.approx(2 * shape.sf(2)) and words in shown.words("histogram")
     assert f"that belong to them are {shape.ppf(0.005):.2f} and {shape.ppf(0.995):.2f}" in shown.words("quantiles")
-    (line,) = shown.plot(ax(), kind="histogram").ax_.lines
+    (line,) = shown.plot(ax(), panel="histogram").ax_.lines
     assert line.get_ydata() == pytest.approx(shape.pdf(line.get_xdata()))
 
 

@@ -18,9 +18,9 @@ SIMULATED = [
 
 def test_simulation_shows_the_coverage_of_the_largest_ensembles():
     shown = StudyDisplay.of("simulation", SIMULATED)
-    (panel,) = shown.panels
-    assert panel.labels == ["extra-nets, p = 0.9", "bootstrap"] and panel.lines == [0.90, 0.95, 0.99]
-    ninety = panel.series[0]
+    (chart,) = shown.charts
+    assert chart.labels == ["extra-nets, p = 0.9", "bootstrap"] and chart.lines == [0.90, 0.95, 0.99]
+    ninety = chart.series[0]
     assert (ninety.value[0], ninety.low[0], ninety.high[0]) == pytest.approx((0.9, 0.88, 0.92))
     assert "90 % to 90 %" in shown.words() and "4 data sets" in shown.words()
     assert shown.plot(Figure().subplots()).ax_.get_legend() is not None
@@ -30,11 +30,11 @@ def test_uci_has_a_panel_for_each_data_set_with_the_printed_figures():
     rows = [{"dataset": d, "column": "extra-nets T=70", "rmse": 3.0, "rmse_se": None} for d in ("boston", "yacht")]
     rows.append({"dataset": "boston", "column": "Extra-trees", "rmse": 2.5, "rmse_se": 0.1})
     shown = StudyDisplay.of("uci", rows)
-    assert shown.kinds == ("boston", "yacht")
-    ours, theirs = shown.panels[0].series
+    assert shown.panels == ("boston", "yacht")
+    ours, theirs = shown.charts[0].series
     assert ours.value == [3.0, 2.5] and theirs.value[0] == 2.8
     assert "2.5, by Extra-trees" in shown.words("boston")
-    shown.plot(Figure().subplots(), kind="yacht")
+    shown.plot(Figure().subplots(), panel="yacht")
 
 
 def test_correlation_shows_what_was_measured_and_what_is_true():
@@ -45,7 +45,7 @@ def test_correlation_shows_what_was_measured_and_what_is_true():
         {"kind": "truth", "process": "linear", "correlation": 0.4, "correlation_se": 0.05},
     ]
     shown = StudyDisplay.of("correlation", rows)
-    assert shown.panels[0].series[0].value == [0.01, 0.99, 0.4]
+    assert shown.charts[0].series[0].value == [0.01, 0.99, 0.4]
     assert "joint resampling: 0.99" in shown.words()
     shown.plot(Figure().subplots())
 

@@ -82,7 +82,7 @@ def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
     (table,) = summary.tables
     cells = dict(zip(table.headings, (cell.text for cell in table.rows[0]), strict=True))
     assert cells["rmse"] == "1.50 ± 0.50" and cells["seconds"] == "0.25"
-    assert summary.figures["study"].kinds == ("yacht",) and "<svg" in render(summary)
+    assert summary.figures["study"].panels == ("yacht",) and "<svg" in render(summary)
 
 
 def test_a_folder_that_is_not_a_run_is_refused(tmp_path):

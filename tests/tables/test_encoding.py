@@ -65,13 +65,13 @@ def test_dates(encoded):
     np.testing.assert_allclose(encoded["t, sine of week"], np.sin(week), atol=1e-12)
 
 
-def test_what_is_unknown_is_zero():
+def test_unknown_categories_are_zeros():
     schema = Schema.learn(pandas.DataFrame({"c": ["x", "y"], "n": [1.0, 3.0]}))
     new = schema.read(pandas.DataFrame({"c": ["new", None, "x"], "n": [None, 2.0, 2.0]}))
     assert column_transformer(schema).transform(new).tolist() == [[1, 0, 0], [2, 0, 0], [2, 1, 0]]
 
 
-def test_the_schema_is_enough():
+def test_a_stored_schema_makes_the_same_transformer():
     """A transformer from stored JSON gives the same bits: nothing was learned beside the schema."""
     schema = Schema.learn(FRAME)
     again = Schema.from_json(schema.to_json())

@@ -72,7 +72,7 @@ def test_styles(tmp_path, values, delimiters, style, numbers):
         (["1,234", "1.234"], ALL, ["'1,234' may be 1234 or 1.234", "number:1,234.5", "number:1.234,5"]),
     ],
 )
-def test_what_nobody_can_tell_is_refused(tmp_path, values, delimiters, words):
+def test_numbers_that_can_be_read_in_two_ways_are_refused(tmp_path, values, delimiters, words):
     for delimiter in delimiters:
         frame = column_file(tmp_path, values, delimiter)
         message = refusal(Schema.learn, frame)
@@ -130,7 +130,7 @@ def test_new_files_are_read_as_training_was(tmp_path, training, trained, new, ot
         assert f"table.csv, row 1, column 'a': '{new}' is not a number like" in message
 
 
-def test_numbers_that_are_no_text_have_a_point():
+def test_columns_of_numbers_count_as_written_with_a_point():
     schema = Schema.learn(pandas.DataFrame({"a": [1.5, 2.0]}))
     assert schema.read(pandas.DataFrame({"a": ["1.250"]}))["a"].tolist() == [1.25]
     assert "'1,5' is not a number like 1234.5" in refusal(schema.read, pandas.DataFrame({"a": ["1,5"]}))
@@ -187,7 +187,7 @@ def test_words_with_signs_are_categories(tmp_path):
         assert Schema.learn(column_file(tmp_path, values, ",")).columns[0].kind == "category"
 
 
-def test_missing_words_are_no_numbers_of_any_style(tmp_path):
+def test_words_for_missing_values_are_not_numbers_in_any_style(tmp_path):
     frame = column_file(tmp_path, ["50,5", "NA", "-", "."], ";")
     assert np.isnan(Schema.learn(frame).read(frame)["a"]).tolist() == [False, True, True, True]
     assert Schema.learn(frame).columns[0].n_missing == 3

@@ -314,7 +314,7 @@ def test_hostile_model_files(fitted):
             TableRegressor._from_stored({**good, **changes})
 
 
-def test_what_cannot_be_stored_is_said(tmp_path):
+def test_regressors_of_others_cannot_be_stored(tmp_path):
     with pytest.raises(TypeError, match=r"cannot hold a LinearRegression, only the regressors of extranets"):
         TableRegressor(LinearRegression()).fit(X, y).save(tmp_path / "model.xnet")
     with pytest.raises(NotFittedError):
@@ -347,7 +347,7 @@ def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path)
     assert type(again) is type(caught.value) and (str(again), again.what) == (str(caught.value), caught.value.what)
 
 
-def test_a_plan_for_a_table_is_no_table():
+def test_lazy_frames_are_refused():
     frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
     with pytest.raises(TypeError, match=r"X is a polars LazyFrame, which holds no rows yet; pass X.collect\(\)"):
         TableRegressor().fit(frame.lazy(), [1.0, 2.0, 3.0])

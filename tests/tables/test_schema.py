@@ -108,7 +108,7 @@ def test_dates_with_short_years_are_named_as_such():
 
 
 @pytest.mark.parametrize("format", ["%Q", "%", "%Y-%Y", "day", ""])
-def test_formats_that_are_none_are_refused(format):
+def test_unknown_date_formats_are_refused(format):
     message = refusal(learned, ["31.12.2023", "1.2.2024"], kinds={"x": f"date:{format}"})
     assert "the table, column 'x'" in message and f"'date:{format}' names no format" in message
 
@@ -123,7 +123,7 @@ def test_advice_is_quoted_for_the_shell():
     assert "(--kind 'id $=category')" in dropped["id $"]
 
 
-def test_days_that_do_not_exist_are_no_dates():
+def test_days_that_do_not_exist_are_not_dates():
     message = refusal(learned, ["28/02/2024"] * 60 + ["31/02/2024"])
     assert "row 60, column 'x': '31/02/2024' is not a date" in message
 
@@ -159,7 +159,7 @@ def test_columns_that_are_dropped(tmp_path):
 
 
 @pytest.mark.parametrize("n", [20, 400])  # as categories, and as what looks like free text
-def test_numbers_with_words_for_gaps_are_named(n):
+def test_numbers_among_which_words_stand_for_gaps_are_named(n):
     numbers = [f"{number / 7:.4f}" for number in range(n)]
     for words, advice in ((["unknown"], "--na unknown"), (["not known", "?!"], "--na 'not known' --na '?!'")):
         values = numbers + words * (n // 10)
@@ -176,13 +176,13 @@ def test_numbers_with_words_for_gaps_are_named(n):
 
 
 @pytest.mark.parametrize("example", ["2'293", "2\u2019293.5", "2 293", "2\xa0293,25", "\u22124"])
-def test_numbers_in_other_dress_are_named(example):
+def test_numbers_with_unknown_signs_are_named(example):
     with pytest.warns(TableWarning, match="looks like a number") as caught:
         assert learned([example, "17", "3"]).kind == "category"
     assert repr(example) in str(caught[0].message)
 
 
-def test_categories_with_some_numbers_are_no_news():
+def test_categories_with_some_numbers_give_no_warning():
     """Words in most rows, numbers with a letter, and a kind that was given."""
     numbers = [str(number) for number in range(20)]
     with warnings.catch_warnings():
@@ -221,7 +221,7 @@ def test_frequent_categories_come_first_and_rare_ones_together():
     assert column.categories == ("b", "c") and column.rare == ("a", "d") and column.encoded == ("b", "c", "(other)")
 
 
-def test_missing_words_and_given_ones():
+def test_usual_and_given_words_for_missing_values():
     assert learned(["1", "NA", "N/A", "NaN", "null", "None", "?", "-", ".", "", "2"]).n_missing == 9
     assert learned(["1", "2", "-999"], na_values=["-999"]).low == 1.0
     assert learned([1, 2, -999], na_values=["-999"]).low == 1.0
@@ -385,7 +385,7 @@ def test_hostile_descriptions_are_refused(number):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "[]", '{"version": 1}', "\ud800"])
-def test_text_that_is_no_description_is_refused(text):
+def test_text_that_is_not_a_description_is_refused(text):
     with pytest.raises(TableError):
         Schema.from_json(text)
 

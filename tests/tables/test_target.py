@@ -51,7 +51,7 @@ def test_targets_that_are_missing(tmp_path):
     assert X["a"].tolist() == ["1", "3"] and X.index.tolist() == [1, 3] and y.tolist() == [2.0, 4.0]
 
 
-def test_targets_that_are_no_numbers(tmp_path):
+def test_targets_that_are_not_numbers(tmp_path):
     frame = frame_of(tmp_path, "a,rent\n" + "1,2\n" * 70_000 + "2,cheap\n")
     assert "rents.csv, row 70001, column 'rent': 'cheap' is not a number" in refusal(frame, "rent")
     assert "row 2, column 'rent'" in refusal(frame_of(tmp_path, "a,rent\n1,2\n2,inf\n"), "rent")
@@ -79,7 +79,7 @@ def test_the_style_of_training_reads_new_rows(tmp_path):
     assert "'2.293' may be" in refusal(frame_of(tmp_path, "a;rent\n1;2.293\n2;7\n"), "rent")
 
 
-def test_targets_that_are_no_text_have_no_style():
+def test_targets_that_are_not_text_have_no_style():
     frame = pandas.DataFrame({"y": [1.0, 2.5]})
     assert target_style(frame, "y") is None and take_target(frame, "y", style="1.234,5")[1].tolist() == [1.0, 2.5]
     with pytest.raises(ValueError, match="style must be one of '1234'"):

@@ -68,7 +68,7 @@ def test_a_type_that_changes_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t", "nowhere/t.csv", "."])
-def test_places_that_cannot_be_written(tmp_path, name):
+def test_places_that_cannot_be_written_to_are_refused(tmp_path, name):
     with pytest.raises(TableError):
         open_writer(tmp_path / name)
 
@@ -111,7 +111,7 @@ def test_standard_output():
     assert len(done.stdout.splitlines()) == 20_000
 
 
-def test_a_reader_that_stops_is_no_error():
+def test_a_reader_that_stops_is_not_an_error():
     """As in ``extranets predict ... | head``."""
     process = subprocess.Popen(
         [sys.executable, "-c", CHILD.format(format=None, most=10_000)],

@@ -45,6 +45,7 @@ __all__ = [
     "RegressorMixin",
     "StrOptions",
     "TransformerMixin",
+    "changed_parameters",
     "check_constraints",
     "check_weight",
     "parameter_names",
@@ -64,6 +65,19 @@ def check_constraints(estimator: BaseEstimator, names: Sequence[str] | None = No
 def parameter_names(cls: type[BaseEstimator]) -> list[str]:
     """Of the constructor."""
     return cls._get_param_names()  # type: ignore[attr-defined]
+
+
+def changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+    """Parameters that are not at the defaults of the estimator's class.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> changed_parameters(Ridge(alpha=0.5))
+    {'alpha': 0.5}
+    """
+    usual = type(estimator)().get_params(deep=False)
+    return {name: value for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(usual[name])}
 
 
 def check_weight(weight: Any, X: Any) -> npt.NDArray[np.float64]:

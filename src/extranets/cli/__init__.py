@@ -13,7 +13,7 @@ import typer
 
 from extranets._interrupt import INTERRUPTED, release
 from extranets.cli import study
-from extranets.cli._shared import say
+from extranets.cli._printing import say
 from extranets.cli.compare import compare
 from extranets.cli.demo import demo
 from extranets.cli.evaluate import evaluate
@@ -50,19 +50,21 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; may stand anywhere.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. May stand anywhere on the line.")
+    ] = False,
 ) -> None:
-    """What stands before a command."""
+    """Options that stand before a command."""
 
 
 def main() -> None:
-    """Run the command line. Errors that a user can mend are shown without a traceback, unless ``--debug`` is there."""
+    """Run the command line. Errors that a user can correct are shown without a traceback, unless ``--debug`` is given."""
     debug = "--debug" in sys.argv or bool(os.environ.get("EXTRANETS_DEBUG"))
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that has no such letter shows another
+            stream.reconfigure(errors="replace")  # a letter that the terminal lacks is replaced by another
     try:
         release()
         app(standalone_mode=True)
@@ -71,14 +73,14 @@ def main() -> None:
         if code is None or (debug and code != INTERRUPTED):
             raise
         if isinstance(error, ModuleNotFoundError):
-            say(f'Error: {error}. What tables, reports and ONNX need comes with: pip install "extranets[all]"')
+            say(f'Error: {error}. To install what tables, reports and ONNX need: pip install "extranets[all]"')
         elif str(error):
             say(f"{error}" if code == INTERRUPTED else f"Error: {error}")
         sys.exit(code)
 
 
 def exit_code(error: BaseException) -> int | None:
-    """What the process ends with; None for a mistake of ours, which is shown with its traceback."""
+    """The exit code of the process; None for an error in our own code, which is shown with its traceback."""
     from extranets.studies.runs import RunInterrupted
 
     if isinstance(error, KeyboardInterrupt | RunInterrupted):
@@ -88,7 +90,7 @@ def exit_code(error: BaseException) -> int | None:
     return int(getattr(error, "exit_code", FAILED))  # tables and model files have their own
 
 
-@cache  # the same words once: several predictions of one table find the same
+@cache  # each text once: several predictions of one table give the same warnings
 def _say_warning(text: str) -> None:
     say(f"Warning: {text}")
 

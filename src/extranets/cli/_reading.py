@@ -1,53 +1,36 @@
-"""From a file to features and target."""
+"""The tables that commands read, with what the options say about them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+from extranets.cli._arguments import check_input, named_columns
 
-from extranets.cli._shared import check_input, named_columns
+if TYPE_CHECKING:
+    from extranets.tables import Labelled
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """A table with targets. Shapes: X ``(n, k)``, a data frame; y ``(n,)``."""
+class Reading:
+    """How a file is read."""
 
-    file: str
-    X: Any
-    y: npt.NDArray[np.float64]
-    target: str
-    style: str | None  # how the target is written, if it is text
-
-    def select(self, features: list[str] | None, id: str | None) -> Labelled:
-        """With the features that were asked for, and without the column that names rows."""
-        columns = [str(name) for name in self.X.columns]
-        chosen = named_columns(features, columns, "--features", self.target) if features else columns
-        names_rows = named_columns([id], columns, "--id", self.target) if id else []
-        return replace(self, X=self.X[[name for name in chosen if name not in names_rows]])
+    delimiter: str | None
+    encoding: str | None
+    na_values: tuple[str, ...]
+    drop_missing: bool
 
 
-def read_labelled(
-    table: str,
-    target: str,
-    *,
-    delimiter: str | None,
-    encoding: str | None,
-    drop_missing: bool,
-    na: tuple[str, ...] = (),
-    style: str | None = None,
-    allow_constant: bool = False,
+def read_training(
+    table: str, target: str, features: list[str] | None, id: str | None, style: str | None, reading: Reading
 ) -> Labelled:
-    """``style`` is how the target is written; found out if it is None."""
-    from extranets.tables import open_table, take_target, target_style
+    """The table's target, and the features that were asked for, without the column that names rows.
+
+    ``style`` is how the target is written, if the user says so.
+    """
+    from extranets.tables import read_labelled
 
     check_input(table)
-    with open_table(table, delimiter=delimiter, encoding=encoding, na_values=na) as reader:
-        frame, file = reader.read(), reader.name
-    style = style or target_style(frame, target, na_values=na)
-    X, y = take_target(
-        frame, target, style=style, na_values=na, drop_missing=drop_missing, allow_constant=allow_constant
-    )
-    return Labelled(file, X, y, target, style)
+    found = read_labelled(table, target, style=style, **vars(reading))
+    chosen = named_columns(features, found.columns, "--features", target)
+    return found.select(chosen, without=named_columns([id] if id else [], found.columns, "--id", target))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from extranets.cli._reading import read_labelled
-from extranets.cli._shared import (
+from extranets.cli._arguments import check_coverage, check_folds, check_name, kinds
+from extranets.cli._options import (
+    Coverage,
     Delimiter,
     DropMissing,
     Encoding,
@@ -22,31 +23,28 @@ from extranets.cli._shared import (
     Seed,
     TableFile,
     Target,
-    check_coverage,
-    check_folds,
-    figure,
-    hint,
-    kinds,
-    percent,
-    print_json,
-    say,
-    show,
-    take_target_style,
 )
+from extranets.cli._printing import figure, percent, print_json, say, show
+from extranets.cli._reading import Reading, read_training
+
+if TYPE_CHECKING:
+    from extranets.comparison import Comparison
+
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare this method. Repeatable. Default: all networks and two kinds of trees."),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+Rows = Annotated[int, typer.Option(min=20, help="Compare on so many rows, drawn at random from a larger table.")]
 
 
 def compare(
     table: TableFile,
     target: Target,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Only these methods; repeatable. All networks and two kinds of trees if not given."),
-    ] = None,
-    coverage: Annotated[float, typer.Option(help="Coverage of the intervals, between 0 and 1.")] = 0.9,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    rows: Annotated[
-        int, typer.Option(min=20, help="Compare on so many rows, drawn at random from a larger table.")
-    ] = 10_000,
+    method: Methods = None,
+    coverage: Coverage = 0.9,
+    folds: Folds = 5,
+    rows: Rows = 10_000,
     features: Features = None,
     id: Id = None,
     kind: Kinds = None,
@@ -61,32 +59,27 @@ def compare(
 ) -> None:
     """Cross-validate every method, and scikit-learn's trees, on a table, and rank them by interval score.
 
-    The interval score is the width plus a penalty for misses: smaller is better. The last but one column says how far a
-    method is behind the best one, with the standard error of the difference. Trees get CV+ intervals.
+    The interval score is the mean width of the intervals plus a penalty for rows outside: smaller is better. The column "behind
+    the best" is the difference from the best method, with its standard error. Trees get CV+ intervals.
 
-    Example: extranets compare train.csv --target price
+    Examples:
+
+      extranets compare train.csv --target price
+
+      extranets compare train.csv -t price --method extra-nets --method "gradient boosting" --rows 50000
     """
     from extranets.comparison import NAMES
     from extranets.comparison import compare as ranked
 
     (level,) = check_coverage([coverage])
     for name in method or []:
-        if name not in NAMES:
-            raise typer.BadParameter(f"--method: there is no {name}.{hint(name, list(NAMES))}")
-    missing = tuple(na or ())
-    column_kinds = kinds(kind)
-    training = read_labelled(
-        table,
-        target,
-        delimiter=delimiter,
-        encoding=encoding,
-        drop_missing=drop_missing_target,
-        na=missing,
-        style=take_target_style(column_kinds, target),
-    ).select(features, id)
-    check_folds(folds, min(rows, len(training.y)))
-    if len(training.y) > rows:
-        say(f"Comparing on {rows:,} of {len(training.y):,} rows, drawn at random; --rows takes more.")
+        check_name("--method", name, NAMES)
+    column_kinds, style = kinds(kind, target)
+    reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
+    training = read_training(table, target, features, id, style, reading)
+    check_folds(folds, min(rows, len(training)))
+    if len(training) > rows:
+        say(f"Comparing on {rows:,} of {len(training):,} rows, drawn at random; --rows takes more.")
     lines, failed = ranked(
         training.X,
         training.y,
@@ -96,34 +89,28 @@ def compare(
         max_rows=rows,
         seed=seed,
         n_jobs=jobs,
-        table_settings={"kinds": column_kinds, "na_values": missing},
+        table_settings={"kinds": column_kinds, "na_values": reading.na_values},
         begin=None if quiet else lambda name, fold, n: say(f"{name}: fold {fold} of {n}"),
     )
+    _tell(training.file, level, lines, failed, json)
+
+
+def _tell(file: str, level: float, lines: list[Comparison], failed: dict[str, str], json: bool) -> None:
     if json:
-        print_json(
-            {"file": training.file, "coverage": level, "methods": [x.as_dict() for x in lines], "failed": failed}
-        )
+        methods = [line.as_dict() for line in lines]
+        print_json({"file": file, "coverage": level, "methods": methods, "failed": failed})
     else:
         if lines:
-            show(_table(lines, level, training.file))
+            show(_table(lines, level, file))
         for name, reason in failed.items():
             say(f"{name} could not be fitted: {reason}")
     if not lines:
         raise typer.Exit(1)
 
 
-def _table(lines: list[Any], level: float, file: str) -> Table:
-    names = (
-        "",
-        "method",
-        "interval score",
-        "behind the best",
-        "RMSE",
-        f"coverage at {percent(level)}",
-        "mean width",
-        "fit",
-    )
-    table = Table(*names, title=file)
+def _table(lines: list[Comparison], level: float, file: str) -> Table:
+    observed = f"coverage at {percent(level)}"
+    table = Table("", "method", "interval score", "behind the best", "RMSE", observed, "mean width", "fit", title=file)
     for column in table.columns[2:]:
         column.justify = "right"
     for line in lines:

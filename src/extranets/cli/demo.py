@@ -1,4 +1,4 @@
-"""``extranets demo``: the whole way on simulated data."""
+"""``extranets demo``: the other commands, one after the other, on simulated data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from extranets.cli._shared import Seed, say
+from extranets.cli._options import Seed
+from extranets.cli._printing import say
 from extranets.cli.evaluate import evaluate
 from extranets.cli.fit import fit
 from extranets.cli.predict import predict
@@ -18,14 +19,20 @@ FILES = ("train.csv", "test.csv", "model.xnet", "predictions.csv", "report.html"
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where the files go; made if it does not exist.")] = Path("demo"),
-    rows: Annotated[int, typer.Option(min=200, help="Training rows; as many are predicted.")] = 1500,
+    folder: Annotated[Path, typer.Argument(help="Folder for the files; made if it does not exist.")] = Path("demo"),
+    rows: Annotated[int, typer.Option(min=200, help="Rows to train on. As many others are predicted.")] = 1500,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files of these names in the folder.")] = False,
 ) -> None:
-    """Simulate the rents of flats, then fit, predict, evaluate and report, as one would with files of one's own.
+    """Simulate the rents of flats, then fit, predict, evaluate and report, as you would with files of your own.
 
-    Example: extranets demo
+    Every command is shown before it runs.
+
+    Examples:
+
+      extranets demo
+
+      extranets demo my-folder --rows 5000
     """
     from extranets.data import simulated_rents
 
@@ -39,7 +46,7 @@ def demo(
     rents[:rows].to_csv(train, index=False)
     rents[rows:].to_csv(test, index=False)
     say(f"Simulated rents of flats: {train} and {test}, {rows:,} rows each.")
-    # Dear flats vary more: the noise is not the same everywhere.
+    # The rents of dear flats vary more, so the noise is not the same in all rows.
     setting = "noise_model=networks"
     _announce("fit", train, "--target", "rent", "--id", "flat", "--set", setting, "--seed", seed, "-o", model)
     fit(str(train), "rent", model, id="flat", set=[setting], seed=seed)

@@ -6,18 +6,25 @@ from typing import Any
 
 from rich.table import Table
 
-from extranets.cli._shared import Json, ModelFile, check_input, figure, percent, print_json, show
+from extranets._sklearn import changed_parameters
+from extranets.cli._arguments import check_input
+from extranets.cli._options import Json, ModelFile
+from extranets.cli._printing import figure, percent, print_json, show
 
 
 def info(model: ModelFile, json: Json = False) -> None:
-    """Tell what a model file holds: method, parameters, columns, when and how it was trained.
+    """Show what a model file holds: method, parameters, columns, and when and how it was trained.
 
-    Example: extranets info model.xnet
+    Examples:
+
+      extranets info model.xnet
+
+      extranets info model.xnet --json
     """
     from extranets.model_file import load, read_info
 
     check_input(model)
-    found, loaded = read_info(model), load(model)  # loaded so that a damaged file is found out
+    found, loaded = read_info(model), load(model)  # read_info alone would not notice a damaged array
     if json:
         print_json(found)
         return
@@ -45,7 +52,7 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
     scores = about.get("cross_validation")
     if isinstance(scores, dict):
         table.add_row("cross-validated", _judgement(scores))
-    table.add_row("parameters", _listed(_changed(network)) or "defaults")
+    table.add_row("parameters", _listed(changed_parameters(network)) or "defaults")
     if getattr(network, "settings_", None):
         table.add_row("settings", _listed(network.settings_))
     arrays = found["arrays"].values()
@@ -65,12 +72,6 @@ def _judgement(scores: dict[str, Any]) -> str:
 
 def _listed(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in sorted(values.items()))
-
-
-def _changed(network: Any) -> dict[str, Any]:
-    """Parameters that are not at their defaults."""
-    usual = type(network)().get_params(deep=False)
-    return {name: value for name, value in network.get_params(deep=False).items() if repr(value) != repr(usual[name])}
 
 
 def _columns(schema: Any) -> Table:

@@ -9,47 +9,51 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from extranets._interrupt import INTERRUPTED
-from extranets.cli._model import Loaded, load_model
-from extranets.cli._shared import (
-    Delimiter,
-    Encoding,
-    ModelFile,
-    Quiet,
-    TableFile,
-    check_coverage,
-    check_input,
-    check_output,
-    count,
-    named_columns,
-    say,
-)
+from extranets.cli._arguments import check_coverage, check_input, check_output, named_columns
+from extranets.cli._options import Delimiter, Encoding, ModelFile, Quiet, TableFile
+from extranets.cli._printing import count, say
+
+if TYPE_CHECKING:
+    from extranets.tables import TableModel
 
 TERMINATED = 128 + signal.SIGTERM
-PATIENCE = 2.0  # seconds before progress is shown, and between two lines of it
+PATIENCE = 2.0  # seconds until the first line of progress, and between two lines
+
+
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="CSV, Parquet, Feather or JSON lines file to write; - prints CSV.")
+]
+Coverages = Annotated[
+    list[float] | None, typer.Option(help="Coverage of the intervals. Repeatable. Default: the coverage of the fit.")
+]
+Components = Annotated[bool, typer.Option("--components", help="Write epistemic_sd and aleatoric_sd, too.")]
+Members = Annotated[bool, typer.Option("--members", help="Write the prediction of every network, too.")]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="Column that names the rows, to write beside predictions. Default: that of the fit."),
+]
+Keep = Annotated[list[str] | None, typer.Option(help="A further column to write beside predictions. Repeatable.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each row instead of CSV.")]
 
 
 def predict(
     model: ModelFile,
     table: TableFile,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, Parquet or Feather file to write; - prints CSV.")
-    ] = "-",
-    coverage: Annotated[
-        list[float] | None, typer.Option(help="Coverage of the intervals; repeatable. The model's own if not given.")
-    ] = None,
-    components: Annotated[bool, typer.Option("--components", help="Also epistemic_sd and aleatoric_sd.")] = False,
-    members: Annotated[bool, typer.Option("--members", help="Also the prediction of every network.")] = False,
-    id: Annotated[str | None, typer.Option("--id", help="Column to keep; the one named at fit if not given.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Further columns to keep; repeatable.")] = None,
+    output: Output = "-",
+    coverage: Coverages = None,
+    components: Components = False,
+    members: Members = False,
+    id: Id = None,
+    keep: Keep = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row instead of CSV.")] = False,
+    json: JsonLines = False,
 ) -> None:
     """Predict the rows of a table, with intervals.
 
@@ -61,11 +65,12 @@ def predict(
 
       cat new.csv | extranets predict model.xnet - > predictions.csv
     """
-    from extranets.tables import Notes, naming_rows, open_table, open_writer
+    from extranets.tables import Notes, load_table_model, open_table, open_writer, prediction_blocks
 
     if output != "-":
         check_output(Path(output), model, table)
-    loaded = load_model(model)
+    check_input(model)
+    loaded = load_table_model(model)
     check_input(table)
     levels = check_coverage(coverage or [loaded.coverage])
     if json and output != "-":
@@ -75,27 +80,24 @@ def predict(
         open_table(table, delimiter=delimiter, encoding=encoding) as reader,
         _terminable(waits=table == "-"),
         open_writer(output, format="jsonl" if json else None) as writer,
+        _wrong_keep(),
     ):
+        blocks = reader.blocks(loaded.model.block_rows)
         kept = _kept_columns(id, keep, loaded, reader.columns)
-        for block in reader.blocks(loaded.model.block_rows):
-            encoded = loaded.model.encode(block, notes)
-            with naming_rows(encoded):
-                out = _predictions(loaded.model.regressor_, encoded, levels, components, members)
-            _refuse_twins(kept, list(out.columns))
-            for position, name in enumerate(kept):
-                out.insert(position, name, block[name])
-            if not writer.write(out):  # whoever read our output has gone
+        asked = {"components": components, "members": members}
+        for predicted in prediction_blocks(loaded.model, blocks, levels, keep=kept, notes=notes, **asked):
+            if not writer.write(predicted):  # nobody reads our output any more
                 break
-            progress.add(len(block))
+            progress.add(len(predicted))
     notes.warn()
     progress.close(output)
 
 
 @contextmanager
 def _terminable(waits: bool) -> Iterator[None]:
-    """A signal to end is an exception, so that no half-written file is left.
+    """Turn a signal to end into an exception, so that no half-written file is left.
 
-    ``waits``: a thread may wait for more input. Python would wait for that thread, or abort, so it ends without farewell.
+    ``waits``: a thread may be waiting for more input. Python would wait for it, or abort; so the process ends at once.
     """
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
@@ -110,35 +112,25 @@ def _terminable(waits: bool) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _kept_columns(id: str | None, keep: list[str] | None, loaded: Loaded, columns: list[str]) -> list[str]:
+def _kept_columns(id: str | None, keep: list[str] | None, loaded: TableModel, columns: list[str]) -> list[str]:
     if id is None and loaded.id in columns:
         id = loaded.id
     return named_columns([*([id] if id else []), *(keep or [])], columns, "--id or --keep")
 
 
-def _refuse_twins(kept: list[str], written: list[str]) -> None:
-    for name in kept:
-        if name in written:
-            raise typer.BadParameter(
-                f"--id or --keep: {name} is the name of a column that is written; rename it in the table."
-            )
+@contextmanager
+def _wrong_keep() -> Iterator[None]:
+    """A column that cannot be kept is a wrong argument."""
+    from extranets.tables import NameTakenError
 
-
-def _predictions(network: Any, X: Any, levels: list[float], components: bool, members: bool) -> Any:
-    """A data frame of the columns that are written."""
-    parts = network.predict_components(X)
-    out = network.predict_interval(X, levels, as_frame=True)
-    out.insert(1, "sd", parts.std)
-    if components:
-        out["epistemic_sd"], out["aleatoric_sd"] = parts.epistemic**0.5, parts.aleatoric**0.5
-    if members:
-        for number, values in enumerate(network.predict_members(X)):
-            out[f"member_{number}"] = values
-    return out
+    try:
+        yield
+    except NameTakenError as error:
+        raise typer.BadParameter(f"--id or --keep: {error}") from None
 
 
 class Progress:
-    """Rows done, on standard error, once it takes longer than one would wait in silence."""
+    """The number of rows done, on standard error; nothing of a prediction that is over soon."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet

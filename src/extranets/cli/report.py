@@ -7,25 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from extranets.cli._model import load_model
-from extranets.cli._shared import Delimiter, DropMissing, Encoding, Json, check_input, check_output, print_json, say
-from extranets.cli.evaluate import OptionalTarget, judged
+from extranets.cli._arguments import check_input, check_output
+from extranets.cli._options import Delimiter, DropMissing, Encoding, Json, OptionalTarget
+from extranets.cli._printing import print_json, say
+from extranets.cli.evaluate import read_judged
 
 
 def report(
     source: Annotated[Path, typer.Argument(help="Model file, or the folder of a study's run.")],
-    table: Annotated[str | None, typer.Argument(help="Table with known targets; none for a run.")] = None,
+    table: Annotated[
+        str | None, typer.Argument(help="Table whose targets are known. Leave it out for a study's run.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     target: OptionalTarget = None,
-    rows: Annotated[int, typer.Option(min=5, help="So many rows of a larger table, drawn at random.")] = 50_000,
+    rows: Annotated[
+        int, typer.Option(min=5, help="Report on so many rows, drawn at random from a larger table.")
+    ] = 50_000,
     drop_missing_target: DropMissing = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     json: Json = False,
 ) -> None:
-    """Write one HTML page about predictions of known targets, or about a study's run.
+    """Write one HTML page about a model's predictions of known targets, or about a study's run.
 
-    The page needs no network. Its figures are also written as JSON, beside it.
+    The page needs no network. Its figures are also written as JSON, into a file beside it.
 
     Examples:
 
@@ -34,6 +39,7 @@ def report(
       extranets report runs/uci -o uci.html
     """
     from extranets.report import summarise, summarise_run, write
+    from extranets.tables import load_table_model
 
     figures = output.with_name(f"{output.stem}.summary.json")
     check_output(output, source, table)
@@ -41,7 +47,7 @@ def report(
     summary: Any
     if source.is_dir():
         if table is not None:
-            raise typer.BadParameter(f"{source} is a folder, so a run; a run takes no table.")
+            raise typer.BadParameter(f"{source} is the folder of a study's run, which is reported without a table.")
         summary = summarise_run(source)
     else:
         check_input(str(source))
@@ -49,18 +55,9 @@ def report(
             raise typer.BadParameter(
                 "A report on a model needs a table with known targets: extranets report MODEL TABLE"
             )
-        loaded = load_model(str(source))
-        predictions = judged(
-            loaded,
-            table,
-            target,
-            most_rows=rows,
-            members=True,
-            drop_missing_target=drop_missing_target,
-            delimiter=delimiter,
-            encoding=encoding,
-        )
-        summary = summarise(predictions, loaded.coverage)
+        loaded = load_table_model(source)
+        judged = read_judged(loaded, table, target, drop_missing_target, delimiter, encoding)
+        summary = summarise(loaded.judge(judged, members=True, max_rows=rows), loaded.coverage)
     write(summary, output, figures)
     if json:
         print_json({"report": str(output), "summary": str(figures)})

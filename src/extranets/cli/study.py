@@ -10,15 +10,21 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-app = typer.Typer(no_args_is_help=True, help="Re-run the paper's studies. The same command goes on where it stopped.")
+from extranets.cli._printing import say
 
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Re-run the paper's studies. A command that was stopped goes on where it stopped, when you give it again.",
+)
 
 Format = Literal["table", "csv", "parquet", "markdown", "latex"]
 Noise = Literal["test", "holdout", "cv", "train"]
 Triangle = Literal["upper", "lower", "mean"]
 
-Out = Annotated[Path, typer.Option("--out", help="Folder of the run; made if it does not exist.")]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 for one on every core.")]
+Out = Annotated[
+    Path, typer.Option("--out", help="Folder for the run; made if it does not exist. A run that is there is continued.")
+]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one on every core.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
 Shape = Annotated[Format, typer.Option("--format", help="How the results are printed.")]
 File = Annotated[Path | None, typer.Option("--file", help="Write the results here instead of printing them.")]
@@ -53,15 +59,21 @@ UCI_COLUMNS = (
 def simulation(
     out: Out,
     replications: Annotated[int, typer.Option(min=1, help="Simulated data sets of each process.")] = 100,
-    noise: Annotated[Noise, typer.Option(help="Where the residual variance comes from; test is the paper's.")] = "test",
-    correlation: Annotated[Triangle, typer.Option(help="How the printed correlation matrix is read.")] = "upper",
-    restarts: Annotated[int, typer.Option(min=1, help="Starts per network; the best by training loss is kept.")] = 1,
+    noise: Annotated[
+        Noise, typer.Option(help="Rows that the residual variance comes from; the paper takes those of the test.")
+    ] = "test",
+    correlation: Annotated[
+        Triangle, typer.Option(help="How to read the paper's correlation matrix, which is not symmetric.")
+    ] = "upper",
+    restarts: Annotated[
+        int, typer.Option(min=1, help="Starts of each network; the one with the least training loss is kept.")
+    ] = 1,
     seed: Seed = 0,
     jobs: Jobs = -1,
     format: Shape = "table",
     file: File = None,
 ) -> None:
-    """Table 1: extra-nets, MC dropout and bootstrap on the two simulated processes.
+    """Re-run Table 1: extra-nets, MC dropout and bootstrap on the two simulated processes.
 
     Example: extranets study simulation --out runs/simulation
     """
@@ -74,16 +86,20 @@ def simulation(
 @app.command()
 def correlation(
     out: Out,
-    resamples: Annotated[int, typer.Option("--resamples", "-B", min=2, help="Resamples of the test rows.")] = 100,
-    learners: Annotated[int, typer.Option("--learners", "-T", min=2, help="Networks.")] = 30,
-    fresh: Annotated[int, typer.Option(min=2, help="Fresh training sets for the true quantities.")] = 60,
-    figure: Annotated[Path | None, typer.Option(help="Also draw the paper's figure into this file.")] = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", "-B", min=2, help="Number of resamples of the test rows.")
+    ] = 100,
+    learners: Annotated[int, typer.Option("--learners", "-T", min=2, help="Number of networks.")] = 30,
+    fresh: Annotated[
+        int, typer.Option(min=2, help="Number of fresh training sets, from which the true quantities are found.")
+    ] = 60,
+    figure: Annotated[Path | None, typer.Option(help="Draw the paper's figure, too, into this file.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     format: Shape = "table",
     file: File = None,
 ) -> None:
-    """Table 2 and its figure: are the learners independent?
+    """Re-run Table 2 and its figure: are the learners independent?
 
     Example: extranets study correlation --out runs/correlation --figure correlation.png
     """
@@ -98,27 +114,37 @@ def correlation(
 @app.command()
 def uci(
     out: Out,
-    dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help='Column; may be repeated; "all" for every method.')] = None,
-    splits: Annotated[int | None, typer.Option(min=1, help="Only the first so many splits.")] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Run this data set. Repeatable. Default: all that are there.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help='Run this column of the table. Repeatable; "all" for every method.')
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="Run only the first so many splits of each data set.")
+    ] = None,
     rate: Annotated[float, typer.Option(min=0, help="Learning rate of the paper's columns.")] = 0.01,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of the paper's columns.")] = 40,
-    noise: Annotated[Literal["train", "cv"], typer.Option(help="Residual variance of the paper's columns.")] = "train",
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets; EXTRANETS_DATA by default.")] = None,
-    download: Annotated[bool, typer.Option(help="Fetch data sets that are not there, into a cache.")] = False,
+    noise: Annotated[
+        Literal["train", "cv"], typer.Option(help="Rows that the residual variance of the paper's columns comes from.")
+    ] = "train",
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets. Default: EXTRANETS_DATA.")] = None,
+    download: Annotated[bool, typer.Option(help="Fetch missing data sets into a cache first.")] = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     format: Shape = "table",
     file: File = None,
 ) -> None:
-    """Table 3: the UCI data sets on their fixed splits.
+    """Re-run Table 3: the UCI data sets on their fixed splits.
 
     Example: extranets study uci --out runs/uci --data-dir data/uci
     """
     from extranets.studies.uci import UciStudy
 
     if download:
-        _download(dataset, data_dir)
+        from extranets.data.download import download_missing
+
+        download_missing(dataset or (), data_dir, begin=lambda name: say(f"Fetching {name}"))
     chosen: dict[str, Any] = {} if not column else {"columns": "all" if column == ["all"] else tuple(column)}
     settings: dict[str, Any] = {
         "splits": splits,
@@ -137,19 +163,18 @@ def uci(
 def compare(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")], format: Shape = "table", file: File = None
 ) -> None:
-    """A run's figures beside the paper's printed ones.
+    """Show a run's figures beside those that the paper prints.
 
     Example: extranets study compare runs/uci --format markdown
     """
-    from extranets.studies import registry, runs
+    from extranets.studies import runs, summary
     from extranets.studies.compare import COLUMNS
     from extranets.studies.compare import compare as beside
 
     found = runs.load(run)
-    rows = found.study(registry()).summarise(found.records)
-    _show(beside(found.name, rows), COLUMNS, format, file)
+    _show(beside(found.name, summary(found)), COLUMNS, format, file)
     if not found.done:
-        _say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
+        say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
 
 
 def _require(datasets: tuple[str, ...], data_dir: Path | None) -> None:
@@ -162,35 +187,17 @@ def _require(datasets: tuple[str, ...], data_dir: Path | None) -> None:
         )
 
 
-def _download(datasets: list[str] | None, data_dir: Path | None) -> None:
-    """Fetch what is not there yet; all but the huge one unless it is named."""
-    from extranets.data.download import download
-    from extranets.data.uci import DATASETS, available
-
-    for name in datasets or [name for name in DATASETS if name != "year"]:
-        if name not in available(data_dir):
-            _say(f"Fetching {name}")
-            download(name)
-
-
 def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, columns: Any) -> list[dict[str, Any]]:
-    from extranets.studies import runs
+    from extranets.studies import runs, summary
     from extranets.studies.tables import figures
 
     try:
         records = runs.run(study, out, jobs=jobs)
     except runs.RunInterrupted as stop:
-        _say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
+        say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
-    rows = study.summarise(records)
-    if study.name == "uci":
-        from extranets.studies.uci import with_seconds
-
-        rows = with_seconds(rows, runs.load(out).timings)
-    rows = figures(rows)
-    _show(
-        rows, columns if format in ("table", "markdown", "latex") else None, format, file
-    )  # the others keep everything
+    shown = columns if format in ("table", "markdown", "latex") else None  # the others keep every column
+    _show(figures(summary(runs.load(out))), shown, format, file)
     return records
 
 
@@ -211,7 +218,3 @@ def _show(rows: list[dict[str, Any]], columns: Any, format: Format, file: Path |
         (console if console.is_terminal else Console(width=200)).print(rendered)
     else:
         print(rendered)
-
-
-def _say(text: str) -> None:
-    Console(stderr=True).print(text, highlight=False, soft_wrap=True)

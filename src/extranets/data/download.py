@@ -1,6 +1,6 @@
 """Fetch data sets of the empirical study, check them, and keep them in a cache folder in the layout that `extranets.data.load` reads.
 
-Nothing is fetched unless :func:`download` is called. Splits are row numbers, so a source with the same rows in another order
+Nothing is fetched unless :func:`download` or :func:`download_missing` is called. Splits are row numbers, so a source with the same rows in another order
 would silently change every split. Therefore the table as :func:`extranets.data.load` returns it is checked, value by value and
 in order, by a checksum that was taken from the benchmark's own files.
 """
@@ -17,7 +17,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from extranets.data.uci import DATASETS, DatasetInfo, PathLike, Table, available
 TIMEOUT = 30.0  # seconds of silence
 BLOCK_SIZE = 1 << 16  # bytes
 LARGE = 10_000_000  # bytes from which progress is shown
+HUGE = "year"  # fetched only if it is named
 
 UCI = "https://archive.ics.uci.edu/static/public"
 # The repository of the benchmark's files, at the commit that the checksums were taken from.
@@ -176,6 +177,25 @@ def download(name: str, cache: PathLike | None = None) -> Path:
         f"The data set {name} could not be downloaded:\n" + "\n".join(faults) + f"\n"
         f"Download it by hand from {first.address} and put it at {root / info.folder / first.file_name}, then try again."
     )
+
+
+def download_missing(
+    names: Iterable[str] = (), data_dir: PathLike | None = None, *, begin: Callable[[str], object] | None = None
+) -> None:
+    """Fetch the data sets that :func:`extranets.data.load` would not find.
+
+    Parameters
+    ----------
+    names : short names; all data sets if there are none, except the huge ``year``
+    data_dir : path-like or None, default=None
+        Where :func:`extranets.data.load` looks first. Downloads go into the cache.
+    begin : called with a name before it is fetched
+    """
+    for name in names or [name for name in DATASETS if name != HUGE]:
+        if name not in available(data_dir):
+            if begin is not None:
+                begin(name)
+            download(name)
 
 
 def checksum(table: Table) -> str:

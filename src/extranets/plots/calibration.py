@@ -96,10 +96,10 @@ class CalibrationDisplay(PredictionsDisplay):
     def _farthest_limits(self) -> float:
         return float((self.high - self.low).max())
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return "Calibration"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         worst = int(np.argmax(np.abs(self.observed - self.nominal)))
         return (
             f"{self._verdict} Observed coverage differs from the nominal one by {100 * self.error:.1f} points on average, most "
@@ -119,10 +119,10 @@ class CalibrationDisplay(PredictionsDisplay):
             f"curve as a whole {'is no' if self.in_band else 'is'} farther off than chance allows ({100 * self.band:.1f} points)."
         )
 
-    def height(self, kind: str = "") -> float:
+    def height(self, panel: str = "") -> float:
         return 3.6
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         ax.axline((0, 0), (1, 1), **DIAGONAL)
         ax.fill_between(self.nominal, self.low, self.high, color=ACCENT, alpha=0.2, linewidth=0, label="95 % limits")
         ax.plot(self.nominal, self.observed, color=ACCENT, linewidth=1.8, label="intervals")
@@ -186,10 +186,10 @@ class CoverageByWidthDisplay(PredictionsDisplay):
             return False
         return None if too_few(int(self.n.min()), self.coverage) else True
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return "Does the width follow the error?"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         verdict = {
             True: "In no group does coverage differ from the nominal one beyond chance.",
             False: f"In {len(self.broken)} of {len(self.n)} groups coverage differs from the nominal one beyond chance.",
@@ -201,7 +201,7 @@ class CoverageByWidthDisplay(PredictionsDisplay):
             f"coverage from {percent(self.observed[0])} to {percent(self.observed[-1])}. {verdict}"
         )
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         ax.axhline(self.coverage, **DIAGONAL)
         ax.annotate("nominal", (0.99, self.coverage), xycoords=("axes fraction", "data"), color=MUTED, ha="right", va="bottom", fontsize="small")  # fmt: skip
         for i, (x, y) in enumerate(zip(self.width, self.observed, strict=True)):

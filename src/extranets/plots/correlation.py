@@ -64,23 +64,23 @@ class CorrelationDisplay(PredictionsDisplay):
             raise NothingToShow("The networks' errors do not vary, so they have no correlation.")
         n = len(matrix)
         shown = np.unique(np.linspace(0, n - 1, min(n, MOST_MEMBERS)).round().astype(np.intp))
-        spread = float(pairs.mean()), float(pairs.min()), float(pairs.max())
-        return cls(matrix[np.ix_(shown, shown)], shown, n, *spread)
+        described = float(pairs.mean()), float(pairs.min()), float(pairs.max())
+        return cls(matrix[np.ix_(shown, shown)], shown, n, *described)
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return "Correlation of the networks' errors"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         shown = f" {len(self.members)} of them are drawn." if len(self.members) < self.n_members else ""
         return (
             f"Errors of two of the {self.n_members} networks have a correlation of {self.mean:.2f} on average, from "
             f"{self.least:.2f} to {self.most:.2f}.{shown} The noise in the targets is part of every network's error."
         )
 
-    def height(self, kind: str = "") -> float:
+    def height(self, panel: str = "") -> float:
         return 4.2
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         """The lower triangle: darker is more correlated; negative ones have another colour, and a minus where there is room."""
         from matplotlib.collections import PatchCollection
         from matplotlib.colors import to_rgba

@@ -36,16 +36,16 @@ class Display(ABC):
     figure_: Figure | SubFigure
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The views that :meth:`plot` can draw; the first is its default."""
+    def panels(self) -> tuple[str, ...]:
+        """What :meth:`plot` can draw, one at a time, by name; the first is its default."""
         return ("",)
 
     @abstractmethod
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         """A heading."""
 
     @abstractmethod
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         """What is seen, with its numbers: the figure's text for those who cannot see it."""
 
     @property
@@ -53,31 +53,31 @@ class Display(ABC):
         """Whether the figure shows what one hopes for; None if it judges nothing, or the rows are too few to tell."""
         return None
 
-    def height(self, kind: str = "") -> float:
+    def height(self, panel: str = "") -> float:
         """Inches that suit a figure five inches wide."""
         return 3.3
 
     @abstractmethod
-    def _draw(self, ax: Axes, kind: str) -> None:
-        """Draw one view. Text of users goes in with ``parse_math=False``: a dollar in it does not begin a formula."""
+    def _draw(self, ax: Axes, panel: str) -> None:
+        """Draw one panel. Text of users goes in with ``parse_math=False``: a dollar in it does not begin a formula."""
 
-    def plot(self, ax: Axes | None = None, *, kind: str | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, panel: str | None = None) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
             By default a new figure of pyplot.
-        kind : str, optional
-            One of ``kinds``.
+        panel : str, optional
+            One of ``panels``.
 
         Returns
         -------
         self, with ``ax_`` and ``figure_``
         """
-        chosen = self.kinds[0] if kind is None else kind
-        if chosen not in self.kinds:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, self.kinds))}; got {kind!r}.")
+        chosen = self.panels[0] if panel is None else panel
+        if chosen not in self.panels:
+            raise ValueError(f"panel must be one of {', '.join(map(repr, self.panels))}; got {panel!r}.")
         require("matplotlib")
         if ax is None:
             from matplotlib import pyplot
@@ -113,7 +113,7 @@ class PredictionsDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls, predictions: Predictions, coverage: float = COVERAGE, *, ax: Axes | None = None, kind: str | None = None
+        cls, predictions: Predictions, coverage: float = COVERAGE, *, ax: Axes | None = None, panel: str | None = None
     ) -> Self:
         """Compute and draw.
 
@@ -122,10 +122,10 @@ class PredictionsDisplay(Display):
         predictions : extranets.evaluation.Predictions
         coverage : float, default=0.9
             Nominal coverage of the intervals; one of the predictions' levels.
-        ax, kind
+        ax, panel
             As in :meth:`plot`.
         """
-        return cls.of(predictions, coverage).plot(ax, kind=kind)
+        return cls.of(predictions, coverage).plot(ax, panel=panel)
 
     @classmethod
     def from_estimator(
@@ -136,7 +136,7 @@ class PredictionsDisplay(Display):
         coverage: float = COVERAGE,
         *,
         ax: Axes | None = None,
-        kind: str | None = None,
+        panel: str | None = None,
     ) -> Self:
         """Predict, compute and draw.
 
@@ -145,14 +145,14 @@ class PredictionsDisplay(Display):
         estimator : a fitted regressor of this package
         X : array or data frame of shape (n, n_features)
         y : array of shape (n,)
-        coverage, ax, kind
+        coverage, ax, panel
             As in :meth:`from_predictions`.
         """
         levels = [*LEVELS, coverage] if cls.all_levels else [coverage]
         predictions = predict_with_targets(
             estimator, X, y, levels=levels, members=cls.needs_members, features=named_columns(X)
         )
-        return cls.from_predictions(predictions, coverage, ax=ax, kind=kind)
+        return cls.from_predictions(predictions, coverage, ax=ax, panel=panel)
 
 
 def check_targets(predictions: Predictions) -> None:

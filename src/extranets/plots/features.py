@@ -47,7 +47,7 @@ class WidthByFeatureDisplay(PredictionsDisplay):
     Parameters
     ----------
     features : list of FeatureBins
-        Those whose bins differ most in width come first. The first six are the ``kinds``, by name.
+        Those whose bins differ most in width come first. The first six are the ``panels``, by name.
     coverage : float
         Nominal.
     """
@@ -66,14 +66,14 @@ class WidthByFeatureDisplay(PredictionsDisplay):
         return cls(sorted(found, key=lambda feature: -feature.variation), coverage)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def panels(self) -> tuple[str, ...]:
         return tuple(feature.name for feature in self.features[:MOST_DRAWN])
 
-    def title(self, kind: str = "") -> str:
-        return self._feature(kind).name
+    def title(self, panel: str = "") -> str:
+        return self._feature(panel).name
 
-    def words(self, kind: str = "") -> str:
-        feature = self._feature(kind)
+    def words(self, panel: str = "") -> str:
+        feature = self._feature(panel)
         narrow, wide = int(np.argmin(feature.width)), int(np.argmax(feature.width))
         return (
             f"By {feature.name}, {percent(self.coverage)} intervals are narrowest for “{feature.labels[narrow]}” (mean width "
@@ -81,14 +81,14 @@ class WidthByFeatureDisplay(PredictionsDisplay):
             f"for “{feature.labels[wide]}” ({short(feature.width[wide])}, {percent(feature.epistemic_share[wide])})."
         )
 
-    def _feature(self, kind: str) -> FeatureBins:
-        return next((feature for feature in self.features if feature.name == kind), self.features[0])
+    def _feature(self, panel: str) -> FeatureBins:
+        return next((feature for feature in self.features if feature.name == panel), self.features[0])
 
-    def height(self, kind: str = "") -> float:
-        return 1.1 + 0.3 * len(self._feature(kind).labels)
+    def height(self, panel: str = "") -> float:
+        return 1.1 + 0.3 * len(self._feature(panel).labels)
 
-    def _draw(self, ax: Axes, kind: str) -> None:
-        feature = self._feature(kind)
+    def _draw(self, ax: Axes, panel: str) -> None:
+        feature = self._feature(panel)
         rows = np.arange(len(feature.labels))
         largest = max(feature.width[np.isfinite(feature.width)], default=1.0) or 1.0
         width = np.minimum(feature.width, 1.1 * largest)  # an infinite bar goes to the edge

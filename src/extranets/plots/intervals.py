@@ -53,10 +53,10 @@ class PredictionIntervalDisplay(PredictionsDisplay):
         rows = shown_rows(p.mean)
         return cls(p.y[rows], p.mean[rows], lower[rows], upper[rows], coverage, observed, len(p), p.target)
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return f"Predicted and observed with {percent(self.coverage)} intervals"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         low, high = binomial_limits(round(self.observed * self.n), self.n)
         shown = f"; {len(self.y)} of them are drawn" if len(self.y) < self.n else ""
         return (
@@ -64,7 +64,7 @@ class PredictionIntervalDisplay(PredictionsDisplay):
             f"(95 % limits {share_range(low, high)}){shown}."
         )
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         bottom, top = finite_range(self.y, self.mean, self.lower, self.upper)
         inside = (self.lower <= self.y) & (self.y <= self.upper)
         for rows, colour, shape, name in ((inside, ACCENT, "o", "inside"), (~inside, MISS, "X", "outside")):

@@ -54,10 +54,10 @@ class LearningCurveDisplay(PredictionsDisplay):
         epochs = np.arange(1, running.shape[1] + 1)
         return cls(epochs, median, low, high, running.sum(axis=0), np.sort(last[last < last.max()]))
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return "Learning curves"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         stopped = (
             f" {counted(len(self.stopped), 'network')} stopped earlier than the last." if len(self.stopped) else ""
         )
@@ -66,7 +66,7 @@ class LearningCurveDisplay(PredictionsDisplay):
             f"{short(self.median[-1])} (medians) in {counted(int(self.epoch[-1]), 'epoch')}.{stopped}"
         )
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         if self.running.max() > 1:
             band: dict[str, Any] = {"color": ACCENT, "alpha": 0.22, "linewidth": 0}
             ax.fill_between(self.epoch, self.low, self.high, label="middle 80 %", **band)

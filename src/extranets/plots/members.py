@@ -60,15 +60,15 @@ class MembersDisplay(PredictionsDisplay):
         return cls(counts, rmse, width, observed, metrics.rmse(p.y, p.mean), own_width, coverage)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def panels(self) -> tuple[str, ...]:
         return ("error", "width")
 
-    def title(self, kind: str = "") -> str:
-        return "Width against the number of networks" if kind == "width" else "Error against the number of networks"
+    def title(self, panel: str = "") -> str:
+        return "Width against the number of networks" if panel == "width" else "Error against the number of networks"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         n = f"{self.n_members[-1]} networks"
-        if kind == "width":
+        if panel == "width":
             return (
                 f"Mean width of {percent(self.coverage)} intervals from the spread of the first networks and the model's noise: "
                 f"{short(self.width[0])} with one network, {short(self.width[-1])} with {n} (coverage "
@@ -81,15 +81,15 @@ class MembersDisplay(PredictionsDisplay):
             f"{short(self.rmse[-1])} with {n}, {change}. The model's own predictions have {short(self.own_rmse)} (dashed)."
         )
 
-    def _draw(self, ax: Axes, kind: str) -> None:
-        values, own = (self.width, self.own_width) if kind == "width" else (self.rmse, self.own_rmse)
+    def _draw(self, ax: Axes, panel: str) -> None:
+        values, own = (self.width, self.own_width) if panel == "width" else (self.rmse, self.own_rmse)
         if np.isfinite(own):
             ax.axhline(own, **DIAGONAL)
         ax.plot(self.n_members, values, "o-", color=ACCENT, linewidth=1.6, markersize=4)
         ax.set_xscale("log")
         ax.set_xticks(_ticks(self.n_members), [str(n) for n in _ticks(self.n_members)])
         ax.minorticks_off()
-        ax.set(xlabel="number of networks", ylabel="mean width" if kind == "width" else "RMSE")
+        ax.set(xlabel="number of networks", ylabel="mean width" if panel == "width" else "RMSE")
         ax.grid(color=GRID, linewidth=0.8)
 
 

@@ -103,10 +103,10 @@ class RegionsDisplay(PredictionsDisplay):
             return False
         return None if too_few(self.most_rows, self.coverage) else True
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         return "Worst-covered regions"
 
-    def words(self, kind: str = "") -> str:
+    def words(self, panel: str = "") -> str:
         worst = self.regions[0]
         seen = f"{percent(worst.coverage)} of {worst.n:,} rows are covered where {worst.where}"
         searched = counted(self.n_searched, "region")
@@ -122,10 +122,10 @@ class RegionsDisplay(PredictionsDisplay):
             f"comparisons{few}. The most striking: {seen}."
         )
 
-    def height(self, kind: str = "") -> float:
+    def height(self, panel: str = "") -> float:
         return 0.8 + 0.44 * len(self.regions)
 
-    def _draw(self, ax: Axes, kind: str) -> None:
+    def _draw(self, ax: Axes, panel: str) -> None:
         coverage, low, high = ([getattr(r, name) for r in self.regions] for name in ("coverage", "low", "high"))
         labels = ["\n".join(cut(part, LONGEST_LABEL) for part in region.parts) for region in self.regions]
         dots(ax, labels, [Dots("coverage", coverage, low, high)], [region.beyond_chance for region in self.regions])

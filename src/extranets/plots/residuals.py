@@ -35,7 +35,7 @@ class ResidualsDisplay(PredictionsDisplay):
     bias, bias_se, bias_margin : float
         Mean residual of all rows, its standard error, and how far chance alone takes it (95 %, Student's t). The last two are
         NaN for one row.
-    spread : float
+    residual_std : float
         Standard deviation of the residuals; NaN for one row.
     edges, density : array of shape (n_bars + 1,) and (n_bars,)
         Histogram of standardised residuals. Empty if all standard deviations are zero.
@@ -55,7 +55,7 @@ class ResidualsDisplay(PredictionsDisplay):
     bias: float
     bias_se: float
     bias_margin: float
-    spread: float
+    residual_std: float
     edges: Array
     density: Array
     expected: Array
@@ -79,26 +79,26 @@ class ResidualsDisplay(PredictionsDisplay):
         return cls(p.mean[rows], residual[rows], *_bias(residual), *parts, far, expected_far, *words)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def panels(self) -> tuple[str, ...]:
         return ("prediction", "histogram", "quantiles") if len(self.expected) else ("prediction",)
 
     @property
     def as_hoped(self) -> bool | None:
         if abs(self.bias) > self.bias_margin:
             return False
-        return True if self.bias_margin <= VAGUE * self.spread else None
+        return True if self.bias_margin <= VAGUE * self.residual_std else None
 
-    def title(self, kind: str = "") -> str:
+    def title(self, panel: str = "") -> str:
         names = {"histogram": "Standardised residuals", "quantiles": "Quantiles beside the predicted ones"}
-        return names.get(kind, "Residuals against predictions")
+        return names.get(panel, "Residuals against predictions")
 
-    def words(self, kind: str = "") -> str:
-        if kind == "histogram":
+    def words(self, panel: str = "") -> str:
+        if panel == "histogram":
             return (
                 f"{percent(self.far)} of rows are more than two predicted standard deviations off; of the predictive "
                 f"distribution ({self.distribution}), {percent(self.expected_far)} are."
             )
-        if kind == "quantiles":
+        if panel == "quantiles":
             tails = (
                 f"{self.quantiles[0]:.2f} and {self.quantiles[-1]:.2f}",
                 f"{self.expected[0]:.2f} and {self.expected[-1]:.2f}",
@@ -116,8 +116,8 @@ class ResidualsDisplay(PredictionsDisplay):
         }[self.as_hoped]
         return f"The mean residual is {short(self.bias)} ± {short(self.bias_se)} (standard error), {verdict}."
 
-    def _draw(self, ax: Axes, kind: str) -> None:
-        {"histogram": self._draw_histogram, "quantiles": self._draw_quantiles}.get(kind, self._draw_residuals)(ax)
+    def _draw(self, ax: Axes, panel: str) -> None:
+        {"histogram": self._draw_histogram, "quantiles": self._draw_quantiles}.get(panel, self._draw_residuals)(ax)
         ax.grid(color=GRID, linewidth=0.8)
         ax.set_axisbelow(True)
 
@@ -149,9 +149,9 @@ def _bias(residual: Array) -> tuple[float, float, float, float]:
     from scipy.special import stdtrit
 
     n = len(residual)
-    spread = float(residual.std(ddof=1)) if n > 1 else float("nan")
-    error = spread / math.sqrt(n)
-    return float(residual.mean()), error, float(stdtrit(n - 1, 0.975)) * error, spread
+    residual_std = float(residual.std(ddof=1)) if n > 1 else float("nan")
+    error = residual_std / math.sqrt(n)
+    return float(residual.mean()), error, float(stdtrit(n - 1, 0.975)) * error, residual_std
 
 
 def _histogram(z: Array) -> tuple[Array, Array]:

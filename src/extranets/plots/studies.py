@@ -22,7 +22,7 @@ ERRORS = 2.0  # standard errors to each side
 
 @dataclass
 class Series:
-    """Dots of one kind. NaN where there is none. All lists have one entry for each label of the panel."""
+    """Dots of one colour, one for each label of the chart; NaN where there is none."""
 
     name: str
     value: list[float] = field(default_factory=list)
@@ -38,8 +38,8 @@ class Series:
 
 
 @dataclass
-class Panel:
-    """One view: a row of dots for each label."""
+class Chart:
+    """What one panel shows: a row of dots for each label."""
 
     title: str
     words: str
@@ -64,59 +64,59 @@ class StudyDisplay(Display):
     'On boston, the least RMSE is 2.9, by extra-nets T=70. The paper prints 2.8 for the same column.'
     """
 
-    panels: list[Panel]
+    charts: list[Chart]
 
     @classmethod
     def of(cls, study: str, rows: list[Row]) -> Self:
         """From a study's name and the rows of its ``summarise``."""
-        makers: dict[str, Callable[[list[Row]], list[Panel]]] = {
-            "simulation": _coverage_panels,
-            "correlation": _correlation_panels,
-            "uci": _rmse_panels,
+        makers: dict[str, Callable[[list[Row]], list[Chart]]] = {
+            "simulation": _coverage_charts,
+            "correlation": _correlation_charts,
+            "uci": _rmse_charts,
         }
-        panels = makers[study](rows) if study in makers else []
-        if not panels:
+        charts = makers[study](rows) if study in makers else []
+        if not charts:
             raise NothingToShow("No unit is done yet, or the study has no figures.")
-        return cls(panels)
+        return cls(charts)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        return tuple(panel.title for panel in self.panels)
+    def panels(self) -> tuple[str, ...]:
+        return tuple(chart.title for chart in self.charts)
 
-    def title(self, kind: str = "") -> str:
-        return self._panel(kind).title
+    def title(self, panel: str = "") -> str:
+        return self._chart(panel).title
 
-    def words(self, kind: str = "") -> str:
-        return self._panel(kind).words
+    def words(self, panel: str = "") -> str:
+        return self._chart(panel).words
 
-    def height(self, kind: str = "") -> float:
-        panel = self._panel(kind)
-        return 1.0 + (0.2 + 0.12 * len(panel.series)) * len(panel.labels)
+    def height(self, panel: str = "") -> float:
+        chart = self._chart(panel)
+        return 1.0 + (0.2 + 0.12 * len(chart.series)) * len(chart.labels)
 
-    def _panel(self, kind: str) -> Panel:
-        return next((panel for panel in self.panels if panel.title == kind), self.panels[0])
+    def _chart(self, panel: str) -> Chart:
+        return next((chart for chart in self.charts if chart.title == panel), self.charts[0])
 
-    def _draw(self, ax: Axes, kind: str) -> None:
-        panel = self._panel(kind)
-        for line in panel.lines:
+    def _draw(self, ax: Axes, panel: str) -> None:
+        chart = self._chart(panel)
+        for line in chart.lines:
             ax.axvline(line, **DIAGONAL)
-        dots(ax, panel.labels, [Dots(part.name, part.value, part.low, part.high) for part in panel.series])
-        ax.set_xlabel(panel.xlabel)
-        if len(panel.series) > 1:
+        dots(ax, chart.labels, [Dots(part.name, part.value, part.low, part.high) for part in chart.series])
+        ax.set_xlabel(chart.xlabel)
+        if len(chart.series) > 1:
             legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
 
 
-def _coverage_panels(rows: list[Row]) -> list[Panel]:
+def _coverage_charts(rows: list[Row]) -> list[Chart]:
     """The largest ensembles of every method and keep probability."""
     most = max((row["T"] for row in rows), default=0)
     processes = dict.fromkeys(row["process"] for row in rows)
     return [
-        _coverage_panel(process, [row for row in rows if (row["process"], row["T"]) == (process, most)])
+        _coverage_chart(process, [row for row in rows if (row["process"], row["T"]) == (process, most)])
         for process in processes
     ]
 
 
-def _coverage_panel(process: str, rows: list[Row]) -> Panel:
+def _coverage_chart(process: str, rows: list[Row]) -> Chart:
     series = [Series(level) for level in LEVELS]
     for part, measure in zip(series, LEVELS.values(), strict=True):
         for row in rows:
@@ -127,17 +127,17 @@ def _coverage_panel(process: str, rows: list[Row]) -> Panel:
         f"On the {process} process, with {rows[0]['T']} networks or passes, the 90 % intervals of {len(rows)} methods hold "
         f"{percent(least)} to {percent(most)} of the test rows, means over {rows[0]['replications']} data sets."
     )
-    return Panel(
+    return Chart(
         f"{process} process", words, "observed coverage (dashed: nominal)", labels, series, lines=[0.90, 0.95, 0.99]
     )
 
 
-def _rmse_panels(rows: list[Row]) -> list[Panel]:
+def _rmse_charts(rows: list[Row]) -> list[Chart]:
     datasets = dict.fromkeys(row["dataset"] for row in rows)
-    return [_rmse_panel(name, [row for row in rows if row["dataset"] == name]) for name in datasets]
+    return [_rmse_chart(name, [row for row in rows if row["dataset"] == name]) for name in datasets]
 
 
-def _rmse_panel(dataset: str, rows: list[Row]) -> Panel:
+def _rmse_chart(dataset: str, rows: list[Row]) -> Chart:
     paper = {line["column"]: line for line in printed("uci") if line["dataset"] == dataset}
     ours, theirs = Series("this run"), Series("printed")
     for row in rows:
@@ -148,10 +148,10 @@ def _rmse_panel(dataset: str, rows: list[Row]) -> Panel:
     line = paper.get(best["column"], {})
     beside = f" The paper prints {float(line['printed']):g} for the same column." if line.get("printed") else ""
     words = f"On {dataset}, the least RMSE is {short(best['rmse'])}, by {best['column']}.{beside}"
-    return Panel(dataset, words, "RMSE", [row["column"] for row in rows], [ours, theirs])
+    return Chart(dataset, words, "RMSE", [row["column"] for row in rows], [ours, theirs])
 
 
-def _correlation_panels(rows: list[Row]) -> list[Panel]:
+def _correlation_charts(rows: list[Row]) -> list[Chart]:
     series, labels = Series("correlation"), []
     for row in rows:
         if row["kind"] == "average":
@@ -163,4 +163,4 @@ def _correlation_panels(rows: list[Row]) -> list[Panel]:
     found = zip(labels, series.value, strict=True)
     seen = "; ".join(f"{label.replace(chr(10), ' ')}: {value:.2f}" for label, value in found)
     words = f"Mean correlation of two learners. {seen[:1].upper()}{seen[1:]}."
-    return [Panel("Correlation of learners", words, "mean correlation", labels, [series], [0.0])] if labels else []
+    return [Chart("Correlation of learners", words, "mean correlation", labels, [series], [0.0])] if labels else []

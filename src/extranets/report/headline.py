@@ -70,11 +70,11 @@ def unjudged(card: Card, n: int) -> Card:
     return replace(card, verdict=f"{rows} too few to tell whether that is much.", tone="plain")
 
 
-def error_card(scores: dict[str, float], spread: float) -> Card:
+def error_card(scores: dict[str, float], target_std: float) -> Card:
     value, r2 = short(scores["rmse"]), scores["r2"]
     if not np.isfinite(r2):
         return Card("RMSE", value, "All observed targets are the same, so there is nothing to explain.", "plain")
-    beside = f"predicting the mean alone gives {short(spread)}"
+    beside = f"predicting the mean alone gives {short(target_std)}"
     if r2 <= 0:
         return Card("RMSE", value, f"No better than a constant: {beside} (R² = {r2:.2f}).", "bad")
     return Card("RMSE", value, f"Explains {percent(r2)} of the variance; {beside}.", "good")
@@ -90,16 +90,18 @@ def coverage_card(level: Level) -> Card:
     return Card(name, level.observed_text, f"As promised: {limits}.", "good")
 
 
-def width_card(level: Level, spread: float) -> Card:
+def width_card(level: Level, target_range: float) -> Card:
     name = f"Mean width at {level.nominal_text}"
     if np.isinf(level.mean_width):
         return Card(name, level.width_text, NO_END, "bad")
-    if spread == 0:
+    if target_range == 0:
         return Card(name, level.width_text, "The observed targets do not vary.", "plain")
-    ratio = level.mean_width / spread
+    ratio = level.mean_width / target_range
     within = f"the range that holds {level.nominal_text} of the observed targets"
     if ratio >= 1:
-        return Card(name, level.width_text, f"Wider than {within}, {short(spread)}: the inputs tell little.", "bad")
+        return Card(
+            name, level.width_text, f"Wider than {within}, {short(target_range)}: the inputs tell little.", "bad"
+        )
     part = f"{percent(ratio)} of {within}"
     if level.verdict == "too narrow":
         return Card(name, level.width_text, f"{part}, but too narrow for what they promise.", "plain")

@@ -83,8 +83,8 @@ def _unbroken(value: Any) -> Any:
 
 
 def _drawings(name: str, display: Display) -> Iterable[Drawing]:
-    for number, kind in enumerate(display.kinds):
-        yield Drawing(display.title(kind), display.words(kind), svg(display, kind, f"{name}-{number}"))
+    for number, panel in enumerate(display.panels):
+        yield Drawing(display.title(panel), display.words(panel), svg(display, panel, f"{name}-{number}"))
 
 
 def _slider(summary: Summary | RunSummary) -> dict[str, Any] | None:

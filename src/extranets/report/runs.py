@@ -9,10 +9,9 @@ from numbers import Real
 from typing import Any
 
 from extranets import plots
-from extranets.studies import registry, runs
+from extranets.studies import runs, summary
 from extranets.studies.compare import COLUMNS, compare
 from extranets.studies.tables import Figure, figures, number, value_and_error
-from extranets.studies.uci import with_seconds
 
 Row = dict[str, Any]
 
@@ -93,9 +92,7 @@ def summarise_run(folder: str | os.PathLike[str]) -> RunSummary:
         If the folder is not a run of a known study.
     """
     run = runs.load(folder)
-    rows = run.study(registry()).summarise(run.records)
-    if run.name == "uci":
-        rows = with_seconds(rows, run.timings)
+    rows = summary(run)
     comparison = compare(run.name, rows)
     drawn, absent = _figures(run.name, rows)
     counts = Counter(row["verdict"] for row in comparison)

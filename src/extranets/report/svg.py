@@ -42,9 +42,9 @@ STYLE: dict[str, Any] = {
 LONG_DECIMALS = re.compile(r"(\.\d\d)\d+")
 
 
-def svg(display: Display, kind: str, name: str) -> str:
+def svg(display: Display, panel: str, name: str) -> str:
     """One view of a display as an ``<svg>`` element. ``name`` must be unique in the page."""
-    root = ElementTree.fromstring(_drawn(display, kind))
+    root = ElementTree.fromstring(_drawn(display, panel))
     for parent in list(root.iter()):
         for child in list(parent):
             if _tag(child) in ("metadata", "style"):
@@ -59,7 +59,7 @@ def svg(display: Display, kind: str, name: str) -> str:
         "aria-labelledby": f"{name}-title {name}-words",
     }
     for position, (tag, part, text) in enumerate(
-        (("title", "title", display.title(kind)), ("desc", "words", display.words(kind)))
+        (("title", "title", display.title(panel)), ("desc", "words", display.words(panel)))
     ):
         element = ElementTree.Element(tag, id=f"{name}-{part}")
         element.text = text
@@ -67,7 +67,7 @@ def svg(display: Display, kind: str, name: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _drawn(display: Display, kind: str) -> str:
+def _drawn(display: Display, panel: str) -> str:
     """Draw in a figure of its own, which leaves pyplot and the user's settings alone."""
     from matplotlib import style
     from matplotlib.figure import Figure
@@ -78,8 +78,8 @@ def _drawn(display: Display, kind: str) -> str:
     with style.context(["default", STYLE]), warnings.catch_warnings():
         # The page shows text in the reader's fonts; matplotlib's fonts only measure it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = Figure(figsize=(WIDTH, display.height(kind)), layout="constrained")
-        display.plot(figure.subplots(), kind=kind)
+        figure = Figure(figsize=(WIDTH, display.height(panel)), layout="constrained")
+        display.plot(figure.subplots(), panel=panel)
         set_ticks(figure.axes[0])
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()

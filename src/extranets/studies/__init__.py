@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from extranets.studies.runs import Run
 
 
 def registry() -> dict[str, Any]:
@@ -12,3 +15,11 @@ def registry() -> dict[str, Any]:
     from extranets.studies.uci import UciStudy
 
     return {study.name: study for study in (SimulationStudy, CorrelationStudy, UciStudy)}
+
+
+def summary(run: Run) -> list[dict[str, Any]]:
+    """The rows of a run's table, of the units that are done; with the mean seconds of a fit, where the study clocks them."""
+    from extranets.studies.uci import with_seconds
+
+    rows = run.study(registry()).summarise(run.records)
+    return with_seconds(rows, run.timings) if run.name == "uci" else rows

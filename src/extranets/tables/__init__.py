@@ -1,13 +1,19 @@
 """Tables as people have them: files of mixed columns, and regressors that take them.
 
 Needs pandas and pyarrow: ``pip install "extranets[tables]"``. From a file to predictions: :func:`open_table` gives data frames
-whose rows are numbered, :func:`take_target` splits off what is to be predicted, :class:`Schema` learns what the columns are,
-:func:`column_transformer` turns them into numbers, and :class:`TableRegressor` does the last two and hands on to any regressor.
+whose rows are numbered, :func:`take_target` splits off the column to predict, :class:`Schema` learns what the columns are,
+:func:`column_transformer` turns them into numbers, and :class:`TableRegressor` does the last two and hands the numbers to any
+regressor. What the command line does with them is here, too: :func:`fit_table`, :func:`load_table_model`,
+:func:`prediction_blocks`.
 """
 
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
+from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned
+from extranets.tables.labelled import Labelled, read_labelled
+from extranets.tables.model_files import TableModel, load_table_model
 from extranets.tables.notes import Notes
+from extranets.tables.predicting import NameTakenError, prediction_blocks
 from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
@@ -16,17 +22,27 @@ from extranets.tables.target import take_target, target_style
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
+    "Labelled",
+    "Listener",
+    "NameTakenError",
     "Notes",
     "Schema",
     "TableError",
+    "TableModel",
     "TableReader",
     "TableRegressor",
     "TableWarning",
     "TableWriter",
     "column_transformer",
+    "cross_validate_table",
+    "fit_table",
+    "fit_tuned",
+    "load_table_model",
     "naming_rows",
     "open_table",
     "open_writer",
+    "prediction_blocks",
+    "read_labelled",
     "take_target",
     "target_style",
 ]

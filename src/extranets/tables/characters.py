@@ -9,11 +9,11 @@ from extranets.tables.errors import Source
 from extranets.tables.values import TEXT
 
 UTF_8 = "utf-8"
-HEADER = 0  # its row, as the rows below it count from 1
+HEADER = 0  # the number of its row: the rows below it count from 1
 
 
 class Decoder:
-    """Decides at the first bytes that are not ASCII, however late they come, and then stays with it.
+    """Decides on an encoding at the first bytes that are not ASCII, however late they come, and then keeps to it.
 
     Text in a single-byte encoding is practically never valid UTF-8. So one field beyond ASCII that is valid decides for UTF-8,
     and a field that is not is then a mistake; if all such fields are invalid, the encoding is Windows-1252.
@@ -88,5 +88,5 @@ def _decode_fields(column: pa.Array) -> pa.Array:
 def _decode(field: bytes) -> str:
     try:
         return field.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes mean nothing there; Latin-1 has control characters in their place
+    except UnicodeDecodeError:  # Windows-1252 gives five bytes no meaning; in Latin-1 they are control characters
         return field.decode("latin-1")

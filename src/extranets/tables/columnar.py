@@ -38,7 +38,7 @@ def open_parquet(file: BinaryIO, source: Source) -> Columnar:
     try:
         parquet = pa.parquet.ParquetFile(file, pre_buffer=False)
     except (pa.ArrowInvalid, OSError) as error:
-        raise source.error(f"it is no Parquet file: {error}") from error
+        raise source.error(f"it is not a Parquet file: {error}") from error
     return Columnar(parquet.schema_arrow, parquet.iter_batches(BATCH_ROWS, use_threads=False), source)
 
 
@@ -47,7 +47,7 @@ def open_arrow_file(file: BinaryIO, source: Source) -> Columnar:
     try:
         reader = pa.ipc.open_file(file)
     except (pa.ArrowInvalid, OSError) as error:
-        raise source.error(f"it is no Arrow or Feather file: {error}") from error
+        raise source.error(f"it is not an Arrow or Feather file: {error}") from error
     batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
     return Columnar(reader.schema, batches, source)
 
@@ -56,10 +56,10 @@ def open_arrow_stream(stream: Any, source: Source) -> Columnar:
     try:
         reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
     except (pa.ArrowInvalid, OSError) as error:
-        raise source.error(f"it is no Arrow stream: {error}") from error
+        raise source.error(f"it is not an Arrow stream: {error}") from error
     return Columnar(reader.schema, iter(reader), source)
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Without a dictionary: those of two batches may differ."""
+    """The values themselves, not codes of a dictionary: the dictionaries of two batches may differ."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

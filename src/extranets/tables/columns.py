@@ -1,6 +1,6 @@
 """What is learned about one column, and how its values are read later. One class for each kind of column.
 
-A column is made from a file that nobody vouches for, too, so every class checks its own fields.
+A column may also come from a model file that nobody vouches for, so every class checks its own fields.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Column(ABC):
 
     def __post_init__(self) -> None:
         valid = isinstance(self.name, str) and len(self.name) <= MOST_TEXT
-        require(valid, self.name, "the name is no text")
+        require(valid, self.name, "its name is not a text")
         counts = (
             isinstance(self.n_missing, int) and not isinstance(self.n_missing, bool) and 0 <= self.n_missing < 2**63
         )
-        require(counts, self.name, "n_missing is no count")
+        require(counts, self.name, "n_missing is not a count")
 
     @property
     def chosen_kind(self) -> str:
@@ -54,7 +54,7 @@ class Column(ABC):
 
     @property
     def missing(self) -> bool:
-        """Whether values were missing in training, so that the networks know what to make of it."""
+        """Whether values were missing in training, so that the networks have learned what a missing value means."""
         return self.n_missing > 0
 
     def read(self, rows: Rows) -> npt.NDArray[Any]:
@@ -73,12 +73,12 @@ class Column(ABC):
 
     @abstractmethod
     def without_value(self) -> str:
-        """What a missing value is taken as, in words."""
+        """In words, what stands in for a missing value that training did not have."""
 
 
 @dataclass(frozen=True)
 class _Numeric(Column):
-    """``fill`` stands in for missing values."""
+    """Numbers and truth values: ``fill`` stands in for missing values."""
 
     fill: float
 
@@ -107,7 +107,7 @@ class NumberColumn(_Numeric):
         super().__post_init__()
         _require_number(self.low, self.name, "low")
         _require_number(self.high, self.name, "high")
-        require(self.style in STYLES, self.name, f"style is one of {listed(STYLES)}")
+        require(self.style in STYLES, self.name, f"style must be one of {listed(STYLES)}")
 
     def _read(self, values: pa.Array, rows: Rows) -> Array:
         numbers, bad = parse_numbers(values, self.style, rows.source.semicolons)
@@ -132,7 +132,9 @@ class BooleanColumn(_Numeric):
     def __post_init__(self) -> None:
         super().__post_init__()
         _require_number(self.share, self.name, "share")
-        require(self.fill in (0.0, 1.0) and 0 <= self.share <= 1, self.name, "truth values lie in 0 and 1")
+        require(
+            self.fill in (0.0, 1.0) and 0 <= self.share <= 1, self.name, "fill must be 0 or 1, and share between them"
+        )
 
     def _read(self, values: pa.Array, rows: Rows) -> Array:
         truths, bad = parse_booleans(values)
@@ -164,10 +166,10 @@ class DateColumn(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for moment in (self.fill, self.first, self.last):
-            require(_is_moment(moment), self.name, "fill, first and last are dates")
-        require(isinstance(self.has_time, bool), self.name, "has_time is true or false")
+            require(_is_moment(moment), self.name, "fill, first and last must be dates")
+        require(isinstance(self.has_time, bool), self.name, "has_time must be true or false")
         valid = isinstance(self.format, str) and len(self.format) <= 100
-        require(valid and is_date_format(self.format), self.name, "format is that of a date")
+        require(valid and is_date_format(self.format), self.name, "format must be one of dates")
 
     def _read(self, values: pa.Array, rows: Rows) -> Moments:
         moments, bad = parse_dates(values, self.format)
@@ -187,7 +189,7 @@ class DateColumn(Column):
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """Texts, the most frequent first. The ``rare`` ones are taken together; None: they were too many to remember."""
+    """Texts, the most frequent first. All ``rare`` ones share one feature; None if they were too many to remember."""
 
     kind: ClassVar[str] = "category"
     categories: tuple[str, ...]
@@ -197,10 +199,12 @@ class CategoryColumn(Column):
         super().__post_init__()
         for texts in (self.categories, () if self.rare is None else self.rare):
             valid = isinstance(texts, tuple) and all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts)
-            require(valid and len(texts) <= MOST_CATEGORIES, self.name, "categories are texts of no great length")
+            require(
+                valid and len(texts) <= MOST_CATEGORIES, self.name, "categories must be a limited number of short texts"
+            )
         every = (*self.categories, *(self.rare or ()))
         require(len(set(every)) == len(every), self.name, "a category is there twice")
-        require(not {OTHER, MISSING} & set(every), self.name, f"{OTHER} and {MISSING} are no categories")
+        require(not {OTHER, MISSING} & set(every), self.name, f"{OTHER} and {MISSING} must not be among the categories")
         require(self.encoded, self.name, "there are no categories")
 
     @property
@@ -220,7 +224,7 @@ class CategoryColumn(Column):
             new = others & ~np.asarray(pc.is_in(text, pa.array(self.rare, TEXT)))
             taken_as = repr(OTHER) if self.has_other else self.without_value()
             rows.note_new_categories(self.name, text, new, taken_as)
-        # -1 is the last entry
+        # the code -1 is the last entry, (missing)
         codes = pc.fill_null(pc.index_in(text, known), -1).to_numpy(zero_copy_only=False).copy()
         codes[others] = len(self.categories)
         return np.array([*self.categories, OTHER, MISSING], dtype=object)[codes]
@@ -240,7 +244,7 @@ KINDS: dict[str, type[Column]] = {
 
 def _require_number(value: Any, name: str, field: str) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    require(number and abs(value) <= sys.float_info.max, name, f"{field} is a finite number")
+    require(number and abs(value) <= sys.float_info.max, name, f"{field} must be a finite number")
 
 
 def _is_moment(text: Any) -> bool:

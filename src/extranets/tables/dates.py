@@ -31,19 +31,19 @@ CLEAR_DAYS = (
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 FORMATS = (ISO, *(day + time for day in CLEAR_DAYS for time in TIMES))
-# With years of two digits the parts of a date are not told apart with certainty: suggested, but not taken.
+# With a year of two digits nobody can be certain which part is which: these formats are suggested, but never guessed.
 SHORT_YEARS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y")
 TWO_NUMBERS = r"\d\D+.*\d"
 SAMPLE = 200  # values that a format must read before it is tried on all
 
 
 def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
-    """Moments of universal time, NaT where there is none, and a mask of values that are no date in this format."""
+    """Moments of universal time, NaT where there is none, and a mask of values that are not dates in this format."""
     missing = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False))
     if pa.types.is_timestamp(values.type):
         return _microseconds(values.to_numpy(zero_copy_only=False)), np.zeros(len(values), dtype=bool)
     text = as_text(values)
-    # pandas takes the words "now" and "today" for dates
+    # pandas takes even the words "now" and "today" for dates
     digits = null_where(text, pc.invert(pc.match_substring_regex(text, r"\d")))
     series = pandas.Series(digits.to_numpy(zero_copy_only=False), dtype=object)
     found = pandas.to_datetime(series, format=format, errors="coerce", utc=True)
@@ -54,11 +54,13 @@ def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
 def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
     """Formats that read all values; and the one that reads most, with the share of values that it reads.
 
-    Only a column of which the first values look like dates is looked at as a whole.
+    A column is looked at as a whole only if its first values look like dates.
     """
     known = text.drop_null()
     sample = known.slice(0, SAMPLE)
-    numerous = pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0  # spares words 56 formats
+    numerous = (
+        pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0
+    )  # words are not tried in 56 formats
     likely = [format for format in FORMATS if _share(sample, format) > 0.5] if numerous > 0.5 else []
     shares = {format: _share(known, format) for format in likely}
     best = max(shares, key=lambda format: shares[format], default=ISO)

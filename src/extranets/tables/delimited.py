@@ -28,7 +28,7 @@ class DelimitedText:
     ----------
     stream : its bytes
     source : what messages call it
-    delimiter, encoding : found out if None
+    delimiter, encoding : found out from the first bytes if None
     """
 
     def __init__(self, stream: Prefixed, source: Source, delimiter: str | None, encoding: str | None) -> None:
@@ -68,11 +68,13 @@ class DelimitedText:
         names = [f"{position}" for position in range(len(self.names))]
         return pa.csv.open_csv(
             pa.PythonFile(self._stream, mode="r"),
-            pa.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),  # threads count no rows
+            pa.csv.ReadOptions(
+                use_threads=False, block_size=BLOCK_BYTES, column_names=names
+            ),  # with threads, rows have no numbers
             pa.csv.ParseOptions(
                 delimiter=self.delimiter,
                 newlines_in_values=True,
-                ignore_empty_lines=len(names) > 1,  # of a single column they are missing values
+                ignore_empty_lines=len(names) > 1,  # in a table of one column, an empty line is a missing value
                 invalid_row_handler=self._note_ragged,
             ),
             pa.csv.ConvertOptions(
@@ -96,18 +98,18 @@ class DelimitedText:
     def _ragged_error(self, row: pa.csv.InvalidRow) -> TableError:
         found, expected = row.actual_columns, row.expected_columns
         lack = (
-            f"there is none for column {self.names[found]!r}"
+            f"the field for column {self.names[found]!r} is missing"
             if found < expected
             else f"the last column is {self.names[-1]!r}"
         )
         return self._source.error(
-            f"the number of fields is {found}, but {expected} in the header; {lack}: {shown(row.text)}. Fields are separated by "
-            f"{self.delimiter!r}; one that holds it needs quotes.",
+            f"it has {found} fields, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
+            f"{self.delimiter!r}; a field that contains this sign needs quotes.",
             row=row.number - 1,
         )
 
     def _refuse_open_quote(self, last: pa.RecordBatch | None, n_rows: int) -> None:
-        """A quote that nothing closes makes one field of the rest of the file."""
+        """A quote that is never closed turns the rest of the file into one field."""
         if last is None or not last.num_rows or self._stream.count % 2 == 0:
             return
         name, value = self.names[-1], last.columns[-1][-1].as_py()
@@ -116,7 +118,7 @@ class DelimitedText:
 
 
 class QuoteCount:
-    """A stream that counts the quotes that go by."""
+    """A stream that counts the quotes in what is read."""
 
     closed = False
 
@@ -157,7 +159,7 @@ def _refuse_no_text(head: bytes, source: Source) -> None:
         raise source.error("it is empty.")
     if b"\0" in head:
         raise source.error(
-            "it holds bytes that no text has. If it is a table in UTF-16, say so: encoding='utf-16' (--encoding utf-16); "
+            "it holds bytes that do not occur in text. If it is a table in UTF-16, say so: encoding='utf-16' (--encoding utf-16); "
             "Parquet, Feather and Excel files are known by their suffix."
         )
 

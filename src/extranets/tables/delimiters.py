@@ -11,7 +11,7 @@ DELIMITERS = (
     "\t",
     "|",
     ",",
-)  # of two that split the rows alike, the first: commas are also in numbers and in names
+)  # if two split the rows equally well, the first is taken: commas also occur in numbers and names
 SAMPLE_ROWS = 1000
 
 
@@ -21,7 +21,7 @@ def find_delimiter(text: str, complete: bool) -> str:
     Parameters
     ----------
     text : the beginning of the file
-    complete : whether it is all of the file; else the last row is not looked at
+    complete : whether it is the whole file; if not, the last row may be cut off and is left out
 
     Examples
     --------
@@ -41,10 +41,10 @@ def find_delimiter(text: str, complete: bool) -> str:
 
 
 def check_delimiter(delimiter: str) -> str:
-    """The delimiter, if it is one that can be used; else a ValueError says so."""
+    """The delimiter, if it can be used; else a ValueError."""
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ValueError(
-            f"A delimiter is a single sign of ASCII, such as a comma or a semicolon, and no quote; got {delimiter!r}."
+            f"A delimiter is a single ASCII character, such as a comma or a semicolon, but not a quote; got {delimiter!r}."
         )
     return delimiter
 
@@ -58,6 +58,6 @@ def sample_rows(text: str, delimiter: str, complete: bool) -> list[list[str]]:
     try:
         for row in islice(rows, SAMPLE_ROWS):
             found += [row] if row else []
-    except csv.Error:  # a field longer than this reader takes, as behind an open quote
+    except csv.Error:  # a field is longer than this reader allows, as after a quote that is never closed
         return found
     return found if complete or len(found) >= SAMPLE_ROWS else found[:-1]

@@ -1,6 +1,6 @@
 """From columns of their own types to the numbers that networks take: a scikit-learn ColumnTransformer.
 
-All that was learned stands in the schema and is given to the transformers as parameters. Fitting, on one made-up row, only
+The schema holds all that was learned; the transformers get it as parameters. Fitting, on one made-up row, only
 makes scikit-learn look at names and types. So a model file needs no more than the schema.
 """
 
@@ -63,13 +63,13 @@ def column_transformer(schema: Schema) -> ColumnTransformer:
 
 
 class FillNumbers(TransformerMixin, BaseEstimator):
-    """A typical value where a number is missing and, where asked for, a feature that marks it.
+    """Fill in a typical value where a number is missing and, for some columns, add a feature that marks such rows.
 
     Parameters
     ----------
     fills : tuple of float, one for each column
     missing : tuple of bool
-        Which columns get the further feature.
+        Which columns get a feature that marks missing values.
     """
 
     def __init__(self, fills: tuple[float, ...], missing: tuple[bool, ...]) -> None:

@@ -1,4 +1,4 @@
-"""How a table is refused: with the file, the row and the column in the message."""
+"""Errors about tables: the message names the file, the row and the column."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Source:
         return cls(frame.attrs.get("file", cls.file), frame.attrs.get("semicolons", cls.semicolons))
 
     def error(self, message: str, *, row: Any = None, column: Any = None) -> TableError:
-        """``sales.csv, row 3, column 'price': message``. Rows of files are counted from 1, after the header, but as
-        Excel does in its sheets.
+        """``sales.csv, row 3, column 'price': message``. Rows of a file are counted from 1, without the
+        header; rows of a sheet have the numbers that Excel shows.
         """
         place = self.file
         if row is not None:

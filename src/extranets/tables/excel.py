@@ -56,5 +56,5 @@ def _open(file: BinaryIO, source: Source) -> Iterator[tuple[int, tuple[Any, ...]
     try:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
     except (zipfile.BadZipFile, OSError, KeyError, ValueError) as error:
-        raise source.error(f"it is no Excel workbook (.xlsx): {error}") from error
+        raise source.error(f"it is not an Excel workbook (.xlsx): {error}") from error
     return enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)

@@ -27,9 +27,9 @@ from extranets.tables.numbers import grouped_example, likely_styles, settled, si
 from extranets.tables.rows import Rows
 from extranets.tables.values import STYLES, TEXT, as_text, parse_booleans, parse_numbers
 
-NEARLY_ALL = 0.95  # of the values are numbers: then the others are mistakes
-ID_SHARE, ID_COUNT = 0.5, 100  # a text with more distinct values than both names rows
-MOST_WORDS, FEWEST_NUMBERS = 5, 10  # so few words among so many numbers may stand for gaps
+NEARLY_ALL = 0.95  # if so large a share of the values are numbers or dates, the others are mistakes
+ID_SHARE, ID_COUNT = 0.5, 100  # a column of text with more distinct values than both names the rows
+MOST_WORDS, FEWEST_NUMBERS = 5, 10  # so few different words among so many numbers may stand for missing values
 MOST_RARE = 1000  # rare categories that are remembered, to tell them from new ones
 IGNORE = "ignore"
 NUMBER_KINDS = [f"number:{style}" for style in STYLES]
@@ -61,7 +61,9 @@ def _check_kinds(rows: Rows, kinds: dict[str, str], names: list[str]) -> None:
             raise TableError(f"kinds[{name!r}] must be one of {known}; got {shown(kind)}.")
         if kind.startswith("date:") and not is_date_format(kind.removeprefix("date:")):
             example = "kinds={" + f"{name!r}: 'date:%d/%m/%Y'" + "}"
-            raise rows.source.error(f"{shown(kind)} names no format of dates; one is {example}.", column=name)
+            raise rows.source.error(
+                f"{shown(kind)} is not a format of dates; an example of one is {example}.", column=name
+            )
 
 
 def _learn(rows: Rows, name: str, kind: str | None, max_categories: int) -> Column:
@@ -116,10 +118,10 @@ def _guess(rows: Rows, name: str, values: pa.Array) -> str:
 
 
 def _doubt(text: pa.Array) -> str:
-    """Why a column may yet be one of numbers; empty if nothing says so."""
+    """Why a column of text may be meant as numbers; empty if nothing suggests it."""
     example = grouped_example(text)
     if example is not None:
-        return f"{shown(example)} looks like a number; numbers are read without such signs between their digits or before them"
+        return f"{shown(example)} looks like a number, but a number with such signs before or between its digits is not read"
     bad = parse_numbers(text, likely_styles(text)[0])[1]
     numbers = len(text) - text.null_count - int(bad.sum())
     words = text.filter(pa.array(bad)).unique().to_pylist()
@@ -223,14 +225,13 @@ def _learn_number(rows: Rows, name: str, values: pa.Array, kind: str) -> NumberC
     if style != styles[0]:
         numbers = parse_numbers(values, style)[0]
     rows.refuse(np.isinf(numbers), name, values, "is infinite")
-    rows.refuse(np.isinf(numbers), name, values, "is infinite")
     known = numbers[~np.isnan(numbers)]
     median = _median(known)
     return NumberColumn(name, values.null_count, median, float(known.min()), float(known.max()), style)
 
 
 def _median(known: Any) -> float:
-    """Of the two in the middle, the lower: it is always a value that occurs, and never overflows."""
+    """The lower of the two values in the middle: it always occurs in the data, and cannot overflow as a mean of two could."""
     return float(np.partition(known, (len(known) - 1) // 2)[(len(known) - 1) // 2])
 
 
@@ -264,5 +265,5 @@ def _learn_category(name: str, values: pa.Array, max_categories: int) -> Categor
         raise Dropped(f"it holds texts of up to {longest:,} characters, too long for categories")
     order = table.sort_by([("count", "descending"), ("text", "ascending")])["text"].to_pylist()
     frequent, rare = tuple(order[:max_categories]), tuple(order[max_categories:])
-    merged = len(order) < len(counts)  # there is a value "(other)" already
+    merged = len(order) < len(counts)  # the data have a value "(other)" already
     return CategoryColumn(name, values.null_count, frequent, None if len(rare) > MOST_RARE or merged else rare)

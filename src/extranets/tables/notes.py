@@ -1,4 +1,4 @@
-"""What is odd in new rows but can be used: gathered by column, told once."""
+"""What is odd in new rows but can be used: gathered for each column, and told once."""
 
 from __future__ import annotations
 

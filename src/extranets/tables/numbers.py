@@ -18,12 +18,12 @@ SIGNS = r"^([+-]?)[$€£¥]\s*|\s*[$€£¥%]$"
 
 
 def likely_styles(values: pa.Array) -> list[str]:
-    """The style that reads most values, and its rival if there is one. Numbers that are no text are written with a point."""
+    """The style that reads most values, and its rival if there is one. A column that is not text counts as written with a point."""
     return fitting_styles(values) if is_text(values.type) else [POINT]
 
 
 def settled(rows: Rows, name: str, values: pa.Array, styles: list[str], advice: str) -> str:
-    """The one of two styles that both read all values. Refuses the column if nobody can tell."""
+    """Which of two styles is meant, where both read all values. Refuses the column if nobody can tell."""
     usual = COMMA if rows.source.semicolons else POINT
     if len(styles) == 1 or styles[0] == usual:
         return styles[0]
@@ -60,7 +60,7 @@ def signed_example(values: pa.Array) -> str | None:
 
 
 def grouped_example(text: pa.Array) -> str | None:
-    """A value such as 1'234 or one with a typesetter's minus, if all values but such are numbers."""
+    """A value such as 1'234, or one with a typesetter's minus, if all other values are numbers."""
     sample = text.drop_null().slice(0, SAMPLE)
     dressed = pc.match_substring_regex(sample, GROUPED)
     rest = sample.filter(pc.invert(dressed))

@@ -1,4 +1,4 @@
-"""The regressor's own predictions, for tables: block by block, so that the encoded table is never there as a whole."""
+"""The regressor's own predictions, for tables: block by block, so that the encoded table is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def _if_inside(method: str) -> Callable[[F], F]:
 
 @contextmanager
 def naming_rows(encoded: pandas.DataFrame) -> Iterator[None]:
-    """For predictions of what :meth:`TableRegressor.encode` gave: a value too far from training is refused by row and column."""
+    """Around predictions of an encoded table: an error about a value too far from training names its row and column."""
     try:
         yield
     except TooFarError as error:
         # Only numbers can be so far out, and their features have the names of their columns.
         hits = (encoded.iloc[:, error.column] == error.value).to_numpy()
-        if not hits.any():  # a target
+        if not hits.any():  # the value is a target's
             raise
         row, column = encoded.index[int(np.argmax(hits))], encoded.columns[error.column]
         raise Source.of(encoded).error(f"{error.value:g} {error.what}", row=row, column=column) from error
 
 
 class TablePredictions(ABC):
-    """Predicting methods, each of them there if the regressor inside has it."""
+    """Methods that predict. Those that not every regressor has are there if the regressor inside has them."""
 
     regressor_: Any
 

@@ -36,7 +36,7 @@ PACKED_SUFFIXES = {".gz", ".bz2", ".zst"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 ARCHIVE = b"PK\x03\x04"
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis"  # with which its archive begins
-WORKBOOK = (b"[Content_Types].xml", b"docProps/", b"xl/worksheets/")  # parts of the archive that a workbook is
+WORKBOOK = (b"[Content_Types].xml", b"docProps/", b"xl/worksheets/")  # a workbook is an archive that has one of these
 STARTS = {b"PAR1": "parquet", ARROW_FILE: "arrow", ARROW_STREAM: "arrow", ARCHIVE: "excel"}
 
 INTEGERS = {
@@ -104,7 +104,7 @@ def open_table(
     encoding: str | None = None,
     na_values: Sequence[str] = (),
 ) -> TableReader:
-    """Open a table: CSV (packed or not), Parquet, Arrow, Feather or Excel.
+    """Open a table: CSV (compressed or not), Parquet, Arrow, Feather or Excel.
 
     The suffix says what it is and, where that says nothing, the first bytes. Fields of a CSV file stay the text that they are,
     "NA" as well: what stands for a missing value is up to :class:`Schema` and :func:`take_target`. Empty ones are missing.
@@ -117,12 +117,12 @@ def open_table(
     encoding : str, optional
         Of a CSV file. Found out if not given: UTF-8, UTF-16 with a mark, or else Windows-1252.
     na_values : sequence of str
-        Texts that are missing values here already.
+        Texts that are read as missing values, in every column.
 
     Raises
     ------
     TableError
-        If the file is empty or no table, or names a column twice; and, while reading, if a row is ragged or damaged.
+        If the file is empty or not a table, or names a column twice; and, while reading, if a row is ragged or damaged.
 
     Examples
     --------
@@ -165,14 +165,16 @@ def _kind(path: str | os.PathLike[str], head: bytes, source: Source) -> str:
     if head.startswith(ARCHIVE) and OPEN_DOCUMENT in head:
         raise source.error("it is an OpenDocument file, which is not read; save it as .xlsx or .csv.")
     if known != "excel" and head.startswith(ARCHIVE) and not any(part in head for part in WORKBOOK):
-        raise source.error("it is a zip archive, which is not read; unpack it first, or pack the table with gzip.")
+        raise source.error(
+            "it is a zip archive, which is not read; unpack it first, or compress the table with gzip instead."
+        )
     if known is not None:
         return known
     for start, kind in STARTS.items():
         if head.startswith(start):
             return kind
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise source.error(f"it is none of the files that can be read: {', '.join(SUFFIXES)}.")
+        raise source.error(f"it is not one of the files that can be read: {', '.join(SUFFIXES)}.")
     return "text"
 
 

@@ -68,7 +68,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     na_values : sequence of str
         Texts that stand for missing values, besides the usual ones such as ``NA``.
     strict : bool, default=False
-        Refuse new categories and new gaps at prediction, instead of warning.
+        Refuse new categories and new gaps at prediction, instead of warning of them.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
         """Learn what the columns are, and fit a clone of the regressor to them.
 
         Parameters
@@ -120,15 +120,40 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         X : data frame (pandas, polars, Arrow table) or array of shape (n_samples, n_columns)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
+        schema : Schema, optional
+            What :meth:`learn_schema` found in ``X``, so that it need not be found out again.
 
         Returns
         -------
         self
         """
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight))
+        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight), schema=schema)
 
-    def fit_with(self, X: Any, train: Callable[[pandas.DataFrame], Any]) -> Self:
+    def learn_schema(self, X: Any) -> Schema:
+        """What the columns are, as :meth:`fit` finds it out. Fits nothing.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_columns), as for :meth:`fit`
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from extranets.tables import TableRegressor
+        >>> table = pandas.DataFrame({"answer": ["yes", "no"] * 50, "flat": range(100)})
+        >>> TableRegressor(kinds={"flat": "ignore"}).learn_schema(table).kinds()
+        {'answer': 'boolean', 'flat': 'ignore'}
+        """
+        self.check_parameters()
+        frame = as_frame(X)
+        if not len(frame):
+            raise ValueError(
+                "Found array with 0 sample(s) (n_samples=0) while a minimum of 2 is required: the table has no rows."
+            )
+        return Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
+
+    def fit_with(self, X: Any, train: Callable[[pandas.DataFrame], Any], *, schema: Schema | None = None) -> Self:
         """Learn what the columns are, and let a function make the regressor: one that chooses its parameters, say.
 
         Parameters
@@ -136,6 +161,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         X : table of shape (n_samples, n_columns), as for :meth:`fit`
         train : callable
             Takes the encoded table and returns a regressor that is fitted to it. ``estimator`` is not used.
+        schema : Schema, optional
+            As for :meth:`fit`.
 
         Returns
         -------
@@ -151,16 +178,12 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         >>> model.predict(table[:3]).shape
         (3,)
         """
-        self._check_parameters()
+        self.check_parameters()
         for name in LEARNED:  # a fit that fails leaves no fitted estimator
             self.__dict__.pop(name, None)
         frame = as_frame(X)
-        if not len(frame):
-            raise ValueError(
-                "Found array with 0 sample(s) (n_samples=0) while a minimum of 2 is required: the table has no rows."
-            )
+        schema = self.learn_schema(frame) if schema is None else schema
         remember_names(self, frame if has_names(X) else X)
-        schema = Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
         transformer = column_transformer(schema)
         regressor = train(_encode(schema, transformer, frame, Notes(), strict=False))
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
@@ -172,7 +195,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         self.n_features_in_ = frame.shape[1]
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ValueError that names the first parameter that cannot be used. Those of ``estimator`` are its own matter."""
         whole = isinstance(self.max_categories, int | np.integer) and not isinstance(self.max_categories, bool)
         if not whole or self.max_categories < 1:
             raise ValueError(f"max_categories must be a whole number of at least 1; got {self.max_categories!r}.")
@@ -210,7 +234,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     @property
     def block_rows(self) -> int:
-        """So many rows are encoded and predicted at a time, so that memory stays bounded whatever the number of categories."""
+        """How many rows are encoded and predicted at a time: fewer if there are many categories, so that memory stays bounded."""
         check_is_fitted(self)
         return max(1, min(MOST_BLOCK_ROWS, BLOCK_VALUES // len(self.transformer_.get_feature_names_out())))
 
@@ -300,7 +324,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         check_types(stored, STORED_TYPES)
         check_types(stored["parameters"], PARAMETER_TYPES, optional=PARAMETER_TYPES)  # new ones take their defaults
         model = cls(**stored["parameters"])
-        model._check_parameters()
+        model.check_parameters()
         model.schema_ = Schema.from_dict(stored["schema"])
         model.transformer_ = column_transformer(model.schema_)
         model.regressor_, model.n_features_in_ = stored["regressor"], stored["n_features"]

@@ -1,4 +1,4 @@
-"""Rows that are being read: their values by column, and what is said about them."""
+"""Rows that are being read: their values by column, and errors and notes about them."""
 
 from __future__ import annotations
 

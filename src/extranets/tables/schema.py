@@ -51,11 +51,13 @@ class Schema:
 
     def __post_init__(self) -> None:
         _require(isinstance(self.columns, tuple) and 0 < len(self.columns) <= MOST_COLUMNS, "there are no columns")
-        _require(all(isinstance(column, Column) for column in self.columns), "a column is no column")
-        _require(len(set(self.names)) == len(self.names), "a column is there twice")
-        _require(isinstance(self.na_values, tuple) and _are_texts(self.na_values), "na_values are texts")
+        _require(all(isinstance(column, Column) for column in self.columns), "every entry of columns must be a column")
+        _require(len(set(self.names)) == len(self.names), "two columns have the same name")
+        _require(isinstance(self.na_values, tuple) and _are_texts(self.na_values), "na_values must be texts")
         valid = isinstance(self.dropped, dict) and len(self.dropped) <= MOST_COLUMNS
-        _require(valid and _are_texts([*self.dropped, *self.dropped.values()]), "dropped are texts by name")
+        _require(
+            valid and _are_texts([*self.dropped, *self.dropped.values()]), "dropped must give a reason for each name"
+        )
 
     @property
     def names(self) -> list[str]:
@@ -150,10 +152,16 @@ class Schema:
     @classmethod
     def from_dict(cls, stored: Any) -> Schema:
         """The schema that :meth:`to_dict` described. Takes nothing on trust; raises :class:`TableError`."""
-        _require(isinstance(stored, dict), "it is no dict")
+        _require(isinstance(stored, dict), "it is not a dict")
         _require(stored.get("version") == VERSION, f"its version is not {VERSION}")
-        _require(stored.keys() == {"version", "columns", "na_values", "dropped"}, "its entries are others")
-        _require(isinstance(stored["columns"], list) and isinstance(stored["na_values"], list), "a list is missing")
+        _require(
+            stored.keys() == {"version", "columns", "na_values", "dropped"},
+            "its entries must be version, columns, na_values and dropped",
+        )
+        _require(
+            isinstance(stored["columns"], list) and isinstance(stored["na_values"], list),
+            "columns and na_values must be lists",
+        )
         return cls(tuple(map(_column, stored["columns"])), tuple(stored["na_values"]), stored["dropped"])
 
     def to_json(self) -> str:
@@ -165,12 +173,12 @@ class Schema:
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise TableError(f"The description of a table is no JSON: {error}.") from None
+            raise TableError(f"The description of a table is not JSON: {error}.") from None
         return cls.from_dict(stored)
 
 
 def _column(stored: Any) -> Column:
-    _require(isinstance(stored, dict), "a column is no dict")
+    _require(isinstance(stored, dict), "a column is not a dict")
     kind = stored.get("kind")
     _require(isinstance(kind, str) and kind in KINDS, f"there is no kind of column {str(kind)[:40]!r}")
     named = {entry.name: entry.default for entry in fields(KINDS[kind])}

@@ -19,10 +19,10 @@ CHUNK = 1 << 20
 
 
 def open_bytes(path: str | os.PathLike[str]) -> tuple[BinaryIO, str]:
-    """A stream and the name that messages call it. ``-`` is standard input.
+    """A stream, and its name for messages. ``-`` is standard input.
 
-    That is read without its buffer, which has a lock: a thread of Arrow's that waits for input would hold it, and Python aborts
-    when it cannot have it at the end, after Ctrl-C or a signal to end.
+    Standard input is read without its buffer, because the buffer has a lock. A thread of Arrow's that waits for input would
+    hold it; and Python aborts if it cannot take the lock when it ends, after Ctrl-C or a signal.
     """
     if os.fspath(path) == "-":
         return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), "standard input"
@@ -92,7 +92,7 @@ def recoded(stream: Prefixed, encoding: str, source: Source) -> Prefixed:
 
 
 def text_codec(encoding: str) -> codecs.CodecInfo:
-    """What Python knows about an encoding of text. A LookupError if there is none of this name: base64 encodes no text."""
+    """What Python knows about an encoding of text. A LookupError for other names, and for codecs such as base64."""
     try:
         codec = codecs.lookup(encoding)
         if codec._is_text_encoding and codec.incrementaldecoder is not None:
@@ -126,7 +126,7 @@ class Recoded(io.RawIOBase):
 
 
 def seekable(stream: Prefixed, path: str | os.PathLike[str]) -> BinaryIO:
-    """A file to jump about in, as Parquet and Excel need it. What comes from a pipe is put into a temporary file."""
+    """A file that can be read in any order, as Parquet and Excel need it. What comes from a pipe is first copied to a temporary file."""
     if os.fspath(path) != "-":
         return open(path, "rb")
     file = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it

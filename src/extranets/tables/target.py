@@ -34,8 +34,8 @@ def take_target(
     frame : DataFrame of shape (n_rows, n_columns)
     target : name of the column to predict
     style : {"1234", "1234.5", "1234,5", "1,234.5", "1.234,5"}, optional
-        How the target is written if it is text; found out from all rows if not given. For rows that a model is judged on, it
-        is what :func:`target_style` found in the training rows.
+        How the target is written if it is text; found out from all rows if not given. For rows that a model is judged on,
+        give what :func:`target_style` found in the training rows.
     na_values : further texts that stand for missing values
     drop_missing : bool, default=False
         Leave out rows whose target is missing, instead of refusing them.
@@ -51,7 +51,7 @@ def take_target(
     Raises
     ------
     TableError
-        If the column is not there, or holds anything but finite numbers, or always the same one.
+        If the column is not there, or holds anything but finite numbers, or the same number in all rows.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def take_target(
 
 
 def target_style(frame: pandas.DataFrame, target: str, *, na_values: Sequence[str] = ()) -> str | None:
-    """How the numbers of the target are written, as :func:`take_target` finds it out; None if they are no text.
+    """How the numbers of the target are written, as :func:`take_target` finds it out; None if they are not text.
 
     Examples
     --------
@@ -151,6 +151,6 @@ def _refuse_constant(source: Source, target: str, y: Array) -> None:
 
 
 def _headless(names: list[str]) -> str:
-    """Numbers as names of columns: the header may be missing."""
+    """A hint where all names of columns are numbers: the header may be missing."""
     bad = parse_numbers(pa.array(names, TEXT))[1]
     return "" if bad.any() or not names else " If the first line holds no names, add a line that does."

@@ -7,7 +7,7 @@ never depends on the cells beside it. A style is named after how it writes a lar
 
 - ``1234.5`` and ``1234,5``: a decimal point or comma.
 - ``1,234.5`` and ``1.234,5``: groups of three digits as well.
-- ``1234``: training had no sign to tell. New values may have a decimal point or comma. But a comma before three digits, as
+- ``1234``: no value in training had a point or a comma. New values may have a decimal point or comma. But a comma before three digits, as
   in ``1,250``, is not read, as it may divide thousands; nor is a point in a file with semicolons, where commas are decimal.
 
 The style that reads most values of a column is taken. Two may read all of them: ``1.250`` is 1.25 or 1250. A point is then
@@ -37,7 +37,7 @@ TEXT = pa.large_string()  # 32-bit offsets would overflow at 2 GB of text
 MOMENT = pa.timestamp("us")
 LARGEST_WHOLE = 2.0**63  # whole doubles below it are whole numbers of 64 bits
 WHOLE_DIGITS = 18  # that always fit into them
-MISSING = "(missing)"  # the category that stands for no value, and so also a word for it
+MISSING = "(missing)"  # the category of missing values, and so also a word for them
 
 # fmt: off
 MISSING_WORDS = (
@@ -67,7 +67,7 @@ def column_values(column: pandas.Series, source: Source, na_values: Sequence[str
         array, kind = pc.cast(array, kind.value_type), kind.value_type
     if pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision - kind.scale <= WHOLE_DIGITS:
         array, kind = pc.cast(array, pa.int64()), pa.int64()
-    if pa.types.is_integer(kind):  # not as doubles, which tell codes of more than 15 digits no longer apart
+    if pa.types.is_integer(kind):  # not as doubles, which cannot tell codes of more than 15 digits apart
         return null_numbers(array, na_values)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return null_numbers(pc.cast(array, pa.float64(), safe=False), na_values)
@@ -168,7 +168,7 @@ def _parse_styled(text: pa.Array, style: str) -> Parsed:
         try:
             return _floats(text), np.zeros(len(text), dtype=bool)
         except pa.ArrowInvalid:
-            pass  # a value is no number, or has a plus sign
+            pass  # a value is not a number, or has a plus sign
     bad = _unlike(text, _PATTERNS[style])
     good = pc.replace_substring_regex(null_where(text, pa.array(bad)), r"^\+", "")
     if style in _DIVIDERS:

@@ -47,7 +47,7 @@ class TableWriter:
             weakref.finalize(self, temporary.unlink, missing_ok=True)  # a signal may come before a "with" has begun
 
     def write(self, frame: pandas.DataFrame) -> bool:
-        """Append rows. False: whoever read standard output has closed it, and writing more is of no use."""
+        """Append rows. False if standard output was closed by its reader, so that there is no use in writing more."""
         if self._open:
             try:
                 self._layout.write(frame)
@@ -81,7 +81,7 @@ class TableWriter:
             if kind is None:
                 self.close()
             elif self._path is not None:
-                self._layout.finish()  # of no use, but a writer that is not closed complains when it is collected
+                self._layout.finish()  # the file is deleted, but a writer that is not finished would complain when it is collected
         finally:
             if self._path is not None:
                 self._layout.file.close()
@@ -122,7 +122,7 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
     if format is None:
         raise TableError(f"{target.name}: a table is written to a file that ends in {', '.join(FORMATS)}.")
     if not target.parent.is_dir() or target.is_dir():
-        raise TableError(f"{target}: it is a folder, or its folder is not there.")
+        raise TableError(f"{target}: this is a folder, or its folder does not exist.")
     _atomic.refuse_special(target)
     temporary = _atomic.beside(target)
     try:
@@ -135,7 +135,7 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
 
 
 def _forget_stdout() -> None:
-    """Python flushes standard output once more at its end, which must not fail then."""
+    """Python flushes standard output once more when it ends; that must not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -184,7 +184,7 @@ class Delimited(Layout):
 
 
 class JsonLines(Layout):
-    """One object for each row; null where a value is missing or no finite number."""
+    """One object for each row; null where a value is missing or not finite."""
 
     def write(self, frame: pandas.DataFrame) -> None:
         names = [str(name) for name in frame.columns]

@@ -25,15 +25,15 @@ from extranets.tuning.halving import Search
 from extranets.tuning.trials import Rung, Scoring, Stop, Trials
 
 FIRST_ROWS = SMALL_TABLE  # few enough for a quick trial, and enough for what "auto" stands for in larger tables
-FEWEST_ROWS = 50  # of a table in which held-out rows tell candidates apart
+FEWEST_ROWS = 50  # with fewer, held-out rows do not tell candidates apart
 EFFORTS = ((4, 1), (4, 2), (8, 3))  # networks, and fewest splits, of each rung
-SMALL_SPLITS = 2  # fewest for small tables, whose splits hold out few rows
+SMALL_SPLITS = 2  # at least so many for small tables, whose splits hold out few rows
 MOST_SPLITS = 10
 MOST_RIVALS = 63
-STAY = 3  # one of so many rivals goes on to the next rung
-FINAL_SHARE = 0.3  # of the budget, that the final fit may take
-SEARCH_SHARE = 0.1  # of the budget, below which a search is not worth beginning
-LATE = 1.25  # times its share of the time, a rung is stopped
+STAY = 3  # one out of so many rivals goes on to the next rung
+FINAL_SHARE = 0.3  # so much of the budget may be left to the final fit
+SEARCH_SHARE = 0.1  # if less of the budget is left for it, a search is not begun
+LATE = 1.25  # a rung is stopped after so many times its share of the time
 
 
 @dataclass
@@ -77,12 +77,12 @@ def tune(
         Seconds for everything, the final fit included. It may be exceeded by about a fifth. The default is fitted first; where
         that leaves no time for a search, it is returned, with a warning.
     scoring : {"interval_score", "rmse"}, default="interval_score"
-        What is to be small on held-out rows: the interval score of 90 % intervals, or the root mean squared error. Of several
-        outputs, the mean in units of their standard deviations.
+        What is to be small on held-out rows: the interval score of 90 % intervals, or the root mean squared error. With
+        several outputs, the mean of their scores in units of their standard deviations.
     sample_weight : array of shape (n_samples,), optional
     random_state : int, RandomState or None, default=None
-        Decides on candidates, held-out rows and networks. How far a search comes depends on the clock, so results may differ
-        between runs all the same.
+        Decides on candidates, held-out rows and networks. How far a search gets depends on the clock, so results may differ
+        between runs even with the same seed.
     n_jobs : int or None, default=None
         Threads. None uses all cores. Candidates are trained side by side.
     verbose : int, default=1
@@ -94,8 +94,8 @@ def tune(
     Returns
     -------
     ExtraNetsRegressor
-        Fitted to all rows. Its attribute ``tuning_`` is a list of dicts, one for each candidate and rung, the last rung first,
-        and in it what was chosen and then the best: ``parameters`` (what differs from the default; empty for the default itself), ``rung``, ``splits``,
+        Fitted to all rows. Its attribute ``tuning_`` is a list of dicts, one for each candidate and rung. The last rung comes
+        first; within a rung the candidate to choose comes first, then the others from the best on. Keys: ``parameters`` (what differs from the default; empty for the default itself), ``rung``, ``splits``,
         ``score`` (a multiple of the default's on the same rows, smaller is better; infinite where training failed), and
         ``seconds``. It is empty where no search took place. It is not stored in model files.
 
@@ -170,7 +170,7 @@ class Tuning:
             warn_user("No settings are left to search for. The default is returned.")
         search = Search(rivals, trials, lambda candidate: work(candidate, self.default))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a candidate has to say is no news about the model that is returned
+            warnings.simplefilter("ignore")  # warnings of candidates say nothing about the model that is returned
             self._run(search, Rung(0, EFFORTS[0][0], min(FIRST_ROWS, len(trials.y)), 1))
         return search
 

@@ -27,8 +27,10 @@ ALPHAS = (0.0, 0.01, 0.05, 0.2)
 KEEP_PROBS = (0.8, 0.9, 1.0)
 EPOCHS = (1, 2, 4)  # times the default's
 
-STAYS = 0.5  # probability that a candidate is like the default in one respect: most combinations of far-off settings are bad
-MOST_DRAWS = 2000  # a grid with little left to vary has few candidates
+STAYS = (
+    0.5  # probability that a candidate keeps the default in one respect: combinations of many changes are mostly bad
+)
+MOST_DRAWS = 2000  # a grid in which most is fixed has few different candidates
 
 # Of `work`: what a row costs besides multiplications, and what an encoded input costs beside a plain one (a row is in one bin
 # of a column, so that the engine can leave the others out).
@@ -37,7 +39,7 @@ ENCODED_INPUT = {None: 0.0, "piecewise_linear": 0.25, "periodic": 1.0}
 
 
 def candidates(default: ExtraNetsRegressor, fixed: Mapping[str, Any], seed: int) -> Iterator[Candidate]:
-    """Different ones, in random order.
+    """Candidates that all differ, in random order.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy as np
 from extranets.tuning.candidates import DEFAULT, Candidate
 from extranets.tuning.trials import Outcome, Rung, Stop, Trials
 
-FEWEST_RUNGS = 2  # after which a rival may be taken
+FEWEST_RUNGS = 2  # a rival may be taken after so many
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class Search:
     def best(self) -> Standing | None:
         """The best of the last rung, the default if no rival is better; None before the first rung.
 
-        After one rung it is still the default: the best of many is lucky too, and has to be good again on other rows.
+        After one rung it is still the default: the best of many owes part of its score to luck, so it has to be good once more
+        on other rows.
         """
         if self.n_rungs < FEWEST_RUNGS:
             return self.last[0] if self.last else None
@@ -99,7 +100,7 @@ class Search:
 
 
 def _relative(own: float, default: float) -> float:
-    """Equals may both be infinite, where training failed, or zero, where nothing can be better."""
+    """Own score over the default's; 1 if both are infinite, as where training failed, or both zero."""
     if own == default:
         return 1.0
     return own / default if default > 0 else math.inf

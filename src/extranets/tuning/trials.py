@@ -75,7 +75,7 @@ class TrialRegressor(ExtraNetsRegressor):
 
 @functools.cache
 def _thread_pools() -> Any:
-    """Looked for once: the system's list of libraries comes by a callback, in which Ctrl-C would get lost."""
+    """Looked for only once: the system lists its libraries through a callback, and Ctrl-C would get lost in it."""
     return ThreadpoolController()
 
 
@@ -91,7 +91,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one candidate. ``scores`` has one entry for each split: smaller is better; infinite where training failed."""
+    """The outcome of one candidate's trials. ``scores`` has one entry for each split: smaller is better; infinite where training failed."""
 
     scores: list[float]
     seconds: float  # of all its fits together
@@ -146,7 +146,7 @@ class Trials:
             while pending:
                 done, pending = wait(pending, timeout=TICK)
                 for future in done:
-                    future.result()  # a mistake of ours ends the search at once
+                    future.result()  # an error in our own code ends the search at once
                 tick()
         finally:
             stop.asked.set()
@@ -179,7 +179,7 @@ class Trials:
         return float(np.mean(scores / self.scale))
 
     def _noise_model(self, trial: ExtraNetsRegressor) -> str:
-        """Networks of the noise are no part of an RMSE, and a trial may hold out too few rows for them."""
+        """An RMSE needs no networks for the noise; and "auto" does without them where a trial holds out too few rows."""
         return "constant" if self.scoring == "rmse" or trial.noise_model == "constant" else "auto"
 
 
