@@ -11,12 +11,14 @@ import pytest
 
 import extranets
 from extranets import ModelFileError
+from extranets.estimators.base import NetsRegressor
 from extranets.model_file import read_info
 from extranets.tables import TableRegressor
 from tests.model_file.mutations import blind, repaired
-from tests.model_file.write_samples import SAMPLES
+from tests.model_file.write_samples import OLD, TODAY
 
-FILES = [path.read_bytes() for path in sorted((SAMPLES / "v1").glob("*.xnet"))]
+PATHS = [*sorted(OLD.glob("*.xnet")), *sorted(TODAY.glob("*.xnet"))]
+FILES = [path.read_bytes() for path in PATHS]
 X = np.random.default_rng(0).normal(size=(3, 2))
 
 
@@ -48,7 +50,7 @@ def peak_of_loading(path):
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    if isinstance(model, extranets.estimators._base.NetsRegressor | TableRegressor):
+    if isinstance(model, NetsRegressor | TableRegressor):
         use(model)
     return peak, model is not None
 
@@ -73,7 +75,7 @@ def fuzz(mutate, n, path, seed):
 
 @pytest.fixture(autouse=True)
 def everything_is_imported(tmp_path):
-    for path in (SAMPLES / "v1").glob("*.xnet"):
+    for path in PATHS:
         use(extranets.load(path))
 
 
