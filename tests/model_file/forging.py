@@ -126,3 +126,15 @@ def all_of(*changes):
             one(parts)
 
     return change
+
+
+def graft(other, path):
+    """Puts a part of another file, with its arrays, in the place of this one's."""
+
+    def change(parts):
+        parts.put(path, json.loads(json.dumps(other.get(path))))
+        for name in other.table:
+            if name.startswith(path):
+                parts.set_array(name, other.array(name))
+
+    return change
