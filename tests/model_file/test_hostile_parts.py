@@ -139,7 +139,7 @@ CASES = [
     ("extra_nets_cv_plus", put("model.units", None), "units is a NoneType"),
     ("extra_nets_cv_plus", put("model.units", {"object": ["Units of old", {}]}), "unknown class"),
     # parts of other estimators
-    *[(name, of(other, "model.source"), "networks are not those|networks do not fit|not fit the features|another construction")
+    *[(name, of(other, "model.source"), "networks are not those|networks do not fit|not fit the features|another construction|no leverage")
       for name, other in [("bootstrap", "pbp"), ("bootstrap", "mc_dropout"), ("extra_nets_student", "pbp"), ("delta", "mc_dropout"),
                           ("mc_dropout", "delta"), ("variational", "pbp"), ("pbp", "variational"), ("mean_variance", "variational")]],
     *[(name, of(other, "model.noise"), "networks|noise that this estimator does not have")
