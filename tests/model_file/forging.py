@@ -24,20 +24,30 @@ class Parts:
     def stored(self):
         return self.model["stored"]
 
-    @property
-    def learned(self):
-        return dict(self.stored["learned"]["dict"])
+    def get(self, path):
+        """The tree at the end of this way through fields, dicts and lists: ``model.source.ensemble``."""
+        tree = self.stored
+        for name in path.split("."):
+            entries = _entries(tree)
+            tree = entries[int(name) if isinstance(entries, list) else name]
+        return tree
 
-    def set_learned(self, name, tree):
-        self.stored["learned"]["dict"] = list(map(list, (self.learned | {name: tree}).items()))
+    def put(self, path, tree):
+        """Another tree at the end of the way; None of a dict's entries need be there yet."""
+        way, _, name = path.rpartition(".")
+        parent = self.get(way) if way else self.stored
+        entries = _entries(parent)
+        entries[int(name) if isinstance(entries, list) else name] = tree
+        if "dict" in parent:
+            parent["dict"] = list(map(list, entries.items()))
 
-    def fields(self, path):
-        """Fields of the object at this path through the learned attributes, such as ``_fitted.ensemble.members``."""
-        first, *rest = path.split(".")
-        fields = self.learned[first]["object"][1]
-        for name in rest:
-            fields = fields[name]["object"][1]
-        return fields
+    def drop(self, path):
+        way, _, name = path.rpartition(".")
+        parent = self.get(way) if way else self.stored
+        entries = _entries(parent)
+        del entries[name]
+        if "dict" in parent:
+            parent["dict"] = list(map(list, entries.items()))
 
     def array(self, name):
         begin, end = self.table[name]["data_offsets"]
@@ -55,6 +65,13 @@ class Parts:
             end = begin + values.nbytes
             self.table[key] = {"dtype": code, "shape": list(values.shape), "data_offsets": [begin, end]}
             self.body, begin = self.body + values.tobytes(), end
+
+
+def _entries(tree):
+    """What a tree holds, by name or position. Those of a dict are a copy."""
+    if isinstance(tree, dict) and "object" in tree:
+        return tree["object"][1]
+    return dict(tree["dict"]) if isinstance(tree, dict) and "dict" in tree else tree
 
 
 def take_apart(data):
@@ -75,3 +92,49 @@ def sign(header, body=b""):
     digest = hashlib.sha256(data).hexdigest().encode()
     begin = 8 + len(START)
     return data[:begin] + digest + data[begin + 64 :]
+
+
+# -- changes, as functions of the parts --------------------------------------------------------------------------------
+
+
+def array(name, change):
+    """Puts ``change(array)`` in the place of an array."""
+    return lambda parts: parts.set_array(name, change(parts.array(name)))
+
+
+def put(path, tree):
+    return lambda parts: parts.put(path, tree)
+
+
+def drop(path):
+    return lambda parts: parts.drop(path)
+
+
+def with_value(value):
+    """Sets the first entry of an array."""
+
+    def change(values):
+        values.flat[0] = value
+        return values
+
+    return change
+
+
+def all_of(*changes):
+    def change(parts):
+        for one in changes:
+            one(parts)
+
+    return change
+
+
+def graft(other, path):
+    """Puts a part of another file, with its arrays, in the place of this one's."""
+
+    def change(parts):
+        parts.put(path, json.loads(json.dumps(other.get(path))))
+        for name in other.table:
+            if name.startswith(path):
+                parts.set_array(name, other.array(name))
+
+    return change

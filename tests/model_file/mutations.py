@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from tests.model_file.forging import put_together, take_apart
 
 ODD_VALUES = [
@@ -86,6 +88,39 @@ def move_value(parts, other, rng):
     container[key] = copy_of(source[name])
 
 
+def move_part(parts, other, rng):
+    """An object of another model, with its arrays, in the place of an object."""
+    own = [place for place in places(parts.model) if is_object(place)]
+    if not own:  # an earlier mutation left none
+        return
+    container, key = pick(own, rng)
+    source, name = pick([place for place in places(other.model) if is_object(place)], rng)
+    container[key] = copy_of(source[name])
+    for holder, kind in places({"part": container[key]}):
+        array = holder[kind]
+        if kind == "array" and isinstance(array, str) and array in other.table:
+            parts.set_array(array, other.array(array))
+
+
+def is_object(place):
+    container, key = place
+    return isinstance(container[key], dict) and "object" in container[key]
+
+
+def odd_number(parts, other, rng):
+    """One entry of an array that is not what it should be, or all of them."""
+    name = pick(list(parts.table), rng)
+    array = parts.array(name)
+    odd = [0, 1, -1, 2, 255, 2**31 - 1]
+    if array.dtype.kind == "f":
+        odd += [np.nan, np.inf, -np.inf, 1e-300, 1e300, 1e30, 0.5]
+    with np.errstate(over="ignore"):
+        value = np.array(pick(odd, rng)).astype(array.dtype)
+    flat = array.reshape(-1)
+    flat[slice(None) if rng.random() < 0.3 or not len(flat) else rng.integers(len(flat))] = value
+    parts.set_array(name, array)
+
+
 def rename_key(parts, other, rng):
     container, key = pick([place for place in places(parts.model) if isinstance(place[0], dict)], rng)
     container[pick(["predict", "__class__", "tuple", "dict", "object", "array", "hidden"], rng)] = container.pop(key)
@@ -128,7 +163,9 @@ def change_bytes(parts, other, rng):
     parts.body = bytes(body)
 
 
-CONTENTS = [change_value, change_value, drop_value, move_value, rename_key, swap_arrays, cut_array, change_bytes]
+CONTENTS = [
+    change_value, change_value, drop_value, move_value, move_part, rename_key, odd_number, swap_arrays, cut_array, change_bytes,
+]  # fmt: skip
 TABLE = [change_table, reshape_array]
 
 

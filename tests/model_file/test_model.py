@@ -35,7 +35,7 @@ def test_info_tells_what_the_file_holds(path):
     assert info["feature_names"] == ["width", "height"] and info["schema"] is None
     assert info["fit_info"].keys() == {"n_rows", "n_features", "seconds", "finished"}
     assert info["fit_info"]["n_rows"] == 24 and info["fit_info"]["n_features"] == 2
-    parameters = info["arrays"]["learned._fitted.ensemble.parameters"]
+    parameters = info["arrays"]["model.source.ensemble.parameters"]
     assert parameters["dtype"] == "float32" and parameters["bytes"] == 4 * parameters["shape"][0]
     assert info["about"] == {"score": 0.5, "file": "table.csv", "levels": [0.8, 0.9], "note": None}
 

@@ -27,11 +27,11 @@ from extranets.held_out import Sample
 from extranets.model_file import require
 from extranets.model_file.typed import check_types
 from extranets.predictor import Choice, Predictor, Scaling, Units
-from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
-from extranets.predictor.part import Interval, Source
+from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.units import fingerprint
 from extranets.uncertainty.components import Components
 
@@ -76,6 +76,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     changeable: ClassVar[tuple[str, ...]] = ()  # parameters that may change after fit: some of those of `Choice`
     expects: ClassVar[bool] = False  # whether the scores are kept that held-out rows let expect on new ones
     _source: ClassVar[type[Source]]  # what predicts
+    _noises: ClassVar[tuple[type[Noise], ...]]  # that a fit may give it
     _extra_types: ClassVar[dict[str, Any]] = {}  # what fit sets besides the model, by attribute
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
@@ -445,12 +446,16 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         model._check_values()
         if stored["model"] is not None:
             model._restore(stored)
+        else:
+            learned = {name: value for name, value in stored.items() if name != "parameters"}
+            require(not any(learned.values()), "the model is missing")
         return model
 
     def _restore(self, stored: dict[str, Any]) -> None:
         """Make it fitted."""
         require(stored["fit_info"] is not None and stored["n_features"] is not None, "what the fit was is missing")
         check_types(stored["fit_info"], FIT_INFO)
+        require(stored["fit_info"]["n_features"] == stored["n_features"], "what the fit was does not fit the features")
         self._check_fitted_to(stored)
         self._set(Fit(stored["model"], stored["extras"]), stored["fit_info"])
         self.n_features_in_ = stored["n_features"]
@@ -461,6 +466,10 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Refuse, by ``ValueError``, what this estimator's fit could not have made."""
         model, names = stored["model"], stored["feature_names"]
         require(type(model.source) is self._source, "the networks are not those of this estimator")
+        require(type(model.noise) in self._noises, "noise that this estimator does not have")
+        normal = type(model.distribution) is Normal
+        require(normal or "distribution" in self.changeable, "a distribution that this estimator does not have")
+        require(self.expects or model.expected is None, "expected scores, which this estimator does not have")
         offered = {kind.name: kind for kind in self.intervals}
         known = all(offered.get(name) is type(each) for name, each in model.intervals.items())
         require(known, "an interval that this estimator does not have")

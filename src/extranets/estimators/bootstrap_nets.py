@@ -24,7 +24,7 @@ from extranets.predictor.intervals import (
     JackknifePlus,
 )
 from extranets.predictor.noise import CentredNoise
-from extranets.predictor.part import Interval, Source
+from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import Resampled
 
 INTERVALS: tuple[type[Interval], ...] = (
@@ -98,6 +98,7 @@ class BootstrapNetsRegressor(TrainedRegressor):
     intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
     changeable: ClassVar[tuple[str, ...]] = ("interval",)
     _source: ClassVar[type[Source]] = Resampled
+    _noises: ClassVar[tuple[type[Noise], ...]] = (CentredNoise,)
     _extra_types: ClassVar[dict[str, Any]] = {"_out_of_bag": Array, "oob_score_": float}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,

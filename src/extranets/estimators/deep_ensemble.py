@@ -15,7 +15,7 @@ from extranets.model_file import storable
 from extranets.predictor import Predictor, Units
 from extranets.predictor.intervals import Total
 from extranets.predictor.noise import HeadNoise
-from extranets.predictor.part import Source
+from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import TrainedNetworks
 
 
@@ -72,6 +72,7 @@ class DeepEnsembleRegressor(TrainedRegressor):
     warm_start: bool = False
 
     _source: ClassVar[type[Source]] = TrainedNetworks
+    _noises: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **WARM_UP_CONSTRAINTS,

@@ -24,7 +24,7 @@ from extranets.networks import Architecture, Ensemble
 from extranets.predictor import Predictor, Units
 from extranets.predictor.intervals import Delta
 from extranets.predictor.noise import LeverageNoise
-from extranets.predictor.part import Interval, Source
+from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import Linearised
 from extranets.predictor.sources.curvature import Curvature
 from extranets.predictor.sources.linearised import DeltaMoments, curvature_of
@@ -86,6 +86,7 @@ class DeltaMethodRegressor(TrainedRegressor):
 
     intervals: ClassVar[tuple[type[Interval], ...]] = (Delta,)
     _source: ClassVar[type[Source]] = Linearised
+    _noises: ClassVar[tuple[type[Noise], ...]] = (LeverageNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,

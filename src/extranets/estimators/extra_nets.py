@@ -30,6 +30,7 @@ from extranets.estimators.trained import TrainedRegressor, check_rows_for, noise
 from extranets.estimators.trials import Trials, as_if_trained_on_all
 from extranets.held_out import ENOUGH_ROWS, Plan, Sample, plan_rows
 from extranets.model_file import storable
+from extranets.model_file.typed import check_types
 from extranets.networks import Ensemble
 from extranets.predictor import Evidence, Folds, Predictor, Units
 from extranets.predictor.distributions import DISTRIBUTIONS
@@ -45,6 +46,7 @@ CANDIDATES: dict[str, tuple[str | None, ...]] = {
     "medium": ("piecewise_linear", None),
     "high": ("piecewise_linear", None, "periodic"),
 }
+CHOSEN = (*AUTOMATIC, "numeric_encoding", "noise_model")  # what `settings_` tells
 INTERVALS: tuple[type[Interval], ...] = (Calibrated, Paper, Total, CvPlus)
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -194,6 +196,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
     expects: ClassVar[bool] = True
     _source: ClassVar[type[Source]] = TrainedNetworks
+    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise, NetworkNoise)
     _extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
@@ -286,7 +289,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             shape = DISTRIBUTIONS[self.distribution]
             model = Predictor.from_rows(units, networks, noise, evidence, INTERVALS, self.interval, shape)
             model = model.expecting(evidence)
-        chosen = {name: getattr(settings, name) for name in (*AUTOMATIC, "numeric_encoding")}
+        chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
 
     def _plan(self, n_rows: int, seed: int) -> Plan | None:
@@ -344,3 +347,7 @@ class ExtraNetsRegressor(TrainedRegressor):
         if networks.learns_noise:
             return HeadNoise.of(networks.n_outputs), held
         return ConstantNoise.learn(held, networks.n_members), held
+
+    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+        if extras["settings_"] is not None:  # as it is in early files
+            check_types(extras["settings_"], dict.fromkeys(CHOSEN, Any))

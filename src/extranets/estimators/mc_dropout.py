@@ -32,7 +32,7 @@ from extranets.predictor import Evidence, Predictor, Units
 from extranets.predictor.distributions import Normal
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.noise import ConstantNoise, HeadNoise
-from extranets.predictor.part import Interval, Source
+from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import DropoutPasses, Recipe
 from extranets.predictor.sources.dropout_passes import passes
 from extranets.uncertainty.components import HeldOut
@@ -115,6 +115,7 @@ class MCDropoutRegressor(TrainedRegressor):
     intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
     changeable: ClassVar[tuple[str, ...]] = ("interval", "n_passes")
     _source: ClassVar[type[Source]] = DropoutPasses
+    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise)
     _extra_types: ClassVar[dict[str, Any]] = {"keep_prob_scores_": dict[float, float] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,

@@ -9,11 +9,11 @@ from extranets.estimators.base import Fit
 from extranets.estimators.parameters import TRAINING_CONSTRAINTS, WARM_UP_CONSTRAINTS, documented
 from extranets.estimators.trained import TrainedRegressor
 from extranets.held_out import Sample
-from extranets.model_file import storable
+from extranets.model_file import require, storable
 from extranets.predictor import Predictor, Units
 from extranets.predictor.intervals import Total
 from extranets.predictor.noise import HeadNoise
-from extranets.predictor.part import Source
+from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import TrainedNetworks
 
 
@@ -61,6 +61,7 @@ class MeanVarianceRegressor(TrainedRegressor):
     warm_up: float = 0.5
 
     _source: ClassVar[type[Source]] = TrainedNetworks
+    _noises: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**TRAINING_CONSTRAINTS, **WARM_UP_CONSTRAINTS}
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
@@ -68,3 +69,6 @@ class MeanVarianceRegressor(TrainedRegressor):
         network, _ = self._trainer(settings, self._seed()).networks(1, sample, None)
         noise = HeadNoise.of(network.n_outputs)
         return Fit(Predictor.without_rows(units, network, noise, self.intervals, Total.name))
+
+    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+        require(model.source.n_members == 1, "more than one network")

@@ -119,6 +119,7 @@ class Old:
         name = self.parameters.get("interval", intervals[0].name)
         known = {each.name: checked(each) for each in intervals}
         require(name in known or name in ("cv+", "jackknife+", "calibrated"), "there is no such interval")
+        require(learned["_learns_noise"] == noise.differs, "the networks do not fit the noise")
         model = Predictor(
             units=checked(Units(learned["_x_scaling"], learned["_y_scaling"], learned["_y_is_vector"])),
             source=checked(source),
@@ -145,7 +146,6 @@ def extra_nets(old: Old) -> tuple[Predictor, dict[str, Any]]:
     noise: Noise = HeadNoise(learned["_noise"]) if networks.learns_noise else ConstantNoise(learned["_noise"])
     if learned["_noise_model"] is not None:
         noise = NetworkNoise(learned["_noise_model"], learned["_noise"])
-    require(learned["_learns_noise"] == noise.differs, "the networks do not fit the noise")
     calibrated = old.calibrated()
     intervals: list[Interval] = [*calibrated, Paper(), Total()]
     kept = learned["_cv_plus"]
@@ -169,7 +169,7 @@ def bootstrap(old: Old) -> tuple[Predictor, dict[str, Any]]:
 def mc_dropout(old: Old) -> tuple[Predictor, dict[str, Any]]:
     networks = old.networks()
     kind = HeadNoise if networks.learns_noise else ConstantNoise
-    source = DropoutPasses(networks, int(old.parameters.get("n_passes", 200)))
+    source = DropoutPasses(networks, old.parameters.get("n_passes", 200))
     model = old.model(source, kind(old.learned["_noise"]), Total(), *old.calibrated())
     return model, {"keep_prob_scores_": old.learned["keep_prob_scores_"]}
 
@@ -189,12 +189,12 @@ def delta_method(old: Old) -> tuple[Predictor, dict[str, Any]]:
 
 
 def variational_inference(old: Old) -> tuple[Predictor, dict[str, Any]]:
-    source = WeightSamples(old.learned["posterior_"], old.learned["_seed"], int(old.parameters.get("n_passes", 100)))
+    source = WeightSamples(old.learned["posterior_"], old.learned["_seed"], old.parameters.get("n_passes", 100))
     return old.model(source, ConstantNoise(old.learned["_noise"]), Total()), {}
 
 
 def probabilistic_back_propagation(old: Old) -> tuple[Predictor, dict[str, Any]]:
-    source = GaussianWeights(old.learned["posterior_"], old.learned["_seed"], int(old.parameters.get("n_passes", 100)))
+    source = GaussianWeights(old.learned["posterior_"], old.learned["_seed"], old.parameters.get("n_passes", 100))
     model = old.model(source, ConstantNoise(old.learned["_noise"]), Total())
     return model, {"n_iter_": old.learned["n_iter_"]}
 
@@ -261,6 +261,7 @@ def upgraded(name: str, stored: dict[str, Any]) -> dict[str, Any]:
     """The entries that a file of today would have, from those of an old one; ``name`` is the estimator's class."""
     check_types(stored, ENTRIES)
     given = {RENAMED.get(each, each): value for each, value in stored["parameters"].items()}
+    require(len(given) == len(stored["parameters"]), "a parameter under two names")
     parameters = BEFORE.get(name, {}) | given
     model: Predictor | None = None
     extras: dict[str, Any] = {}

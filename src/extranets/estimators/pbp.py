@@ -21,7 +21,7 @@ from extranets.model_file import storable
 from extranets.predictor import Predictor, Units
 from extranets.predictor.intervals import Total
 from extranets.predictor.noise import ConstantNoise
-from extranets.predictor.part import Source
+from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import GaussianWeights
 
 
@@ -84,6 +84,7 @@ class PBPRegressor(NetsRegressor):
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
     _source: ClassVar[type[Source]] = GaussianWeights
+    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     _extra_types: ClassVar[dict[str, Any]] = {"n_iter_": int}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,

@@ -23,7 +23,7 @@ from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.predictor import Predictor, Units
 from extranets.predictor.intervals import Total
 from extranets.predictor.noise import ConstantNoise
-from extranets.predictor.part import Source
+from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import WeightSamples
 
 PRUNED_R2 = 0.1  # of the training rows, below which a network counts as pruned
@@ -89,6 +89,7 @@ class VariationalRegressor(AdamRegressor):
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
     _source: ClassVar[type[Source]] = WeightSamples
+    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
         "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],

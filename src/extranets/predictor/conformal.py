@@ -65,6 +65,9 @@ class Conformal:
     def check_fits(self, units: Units, construction: dict[str, Any]) -> None:
         """Refuse, by ``ValueError``, stored scores that do not go with a model."""
         require(self.construction.keys() == construction.keys(), "another construction")
+        # Values may differ, where a parameter was changed since; `bounds` tells the user.
+        for name, value in construction.items():
+            require(isinstance(value, str) == isinstance(self.construction[name], str), f"{name} is of another kind")
         one_row = () if units.y_is_vector else (len(units.y.centre),)
         require(self.scores.shape[1:] == one_row, "conformal scores do not fit the outputs")
 

@@ -159,7 +159,7 @@ class Interval(ABC):
     needs_rows: ClassVar[bool] = False  # that were held out
     on_request: ClassVar[bool] = False  # learned only where the fit asks for this interval: it keeps much
     own_bounds: ClassVar[bool] = False  # that need no distribution
-    missing: ClassVar[str] = ""  # message where the fit did not learn it
+    missing: ClassVar[str] = "is not there; call fit again."  # message where the fit did not learn it
 
     @classmethod
     def learn(cls, evidence: Evidence, noise: Array) -> Self:

@@ -206,6 +206,7 @@ class Predictor:
             part.check_fits(source)
         if self.conformal is not None:
             self.conformal.check_fits(self.units, self.construction())
+            require(self.conformal.construction["interval"] in self.intervals, "conformal scores of another interval")
         if self.expected is not None:
             check_types(self.expected, dict.fromkeys(EXPECTED, Array))
             for name, values in self.expected.items():

@@ -12,6 +12,7 @@ from extranets.engine import Machine
 from extranets.held_out import Sample, errors_on_all
 from extranets.model_file import require, storable
 from extranets.predictor.part import Noise, Source
+from extranets.predictor.sources.linearised import Linearised
 from extranets.uncertainty.components import HeldOut
 
 
@@ -38,4 +39,4 @@ class LeverageNoise(Noise):
 
     def check_fits(self, source: Source) -> None:
         super().check_fits(source)
-        require(not source.learns_noise, "the networks do not fit the noise")
+        require(isinstance(source, Linearised), "the networks have no leverage")

@@ -34,6 +34,7 @@ BATCH, STEPS, EPOCHS = 32, 1500, (3, 40)  # fewest and most epochs; between them
 OFFSET = 0.003  # of the mean square, added to squares: errors that happen to be tiny must not rule the logarithm
 MOST_SLOPE = 2.0  # the offset hides how small the smallest variances are: more than 1 undoes that
 TAIL_DOF = 5  # of errors in units of their standard deviation, for the slope
+MOST_LOG_VARIANCE = 300.0  # of a standardised target: far beyond what data ask for, and its exponential is finite
 TINY = float(np.finfo(np.float64).tiny)  # a constant output has no errors
 
 
@@ -100,6 +101,8 @@ class NoiseModel:
             require(values.shape == (architecture.n_outputs,), "a range does not fit the networks")
             require((np.abs(values) < 1e3).all(), "a range is too large or not finite")
         require((self._range[0] <= self._range[1]).all(), "a range is empty")
+        largest = self.intercept + np.abs(self.slope * self._range).max(axis=0)
+        require((largest < MOST_LOG_VARIANCE).all(), "the variances of the noise would be too large")
 
 
 @storable("NetworkNoise")

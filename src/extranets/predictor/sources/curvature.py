@@ -55,3 +55,5 @@ class Curvature:
     def _check_stored(self) -> None:
         require(self.root.shape == (len(self.root), len(self.root)), "root is not a square matrix")
         require(np.isfinite(self.root).all(), "root is not finite")
+        for name in ("damping", "n_weak", "n_effective"):
+            require(0 <= getattr(self, name) < np.inf, f"{name} is negative or not finite")

@@ -19,7 +19,7 @@ from extranets.networks import Ensemble
 from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments
 from extranets.predictor.part import Choice, Interval, Source
-from extranets.predictor.sources.networks import Recipe, TrainedNetworks
+from extranets.predictor.sources.networks import Recipe, TrainedNetworks, check_passes
 
 
 @storable("DropoutPasses")
@@ -65,7 +65,7 @@ class DropoutPasses(Source):
 
     def _check_stored(self) -> None:
         require(len(self.networks.ensemble) == 1, "not one network")
-        require(self.n_passes >= 1, "no passes")
+        check_passes(self.n_passes)
 
 
 def passes(recipe: Recipe, n_passes: int) -> Passes:

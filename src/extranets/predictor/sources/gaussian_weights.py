@@ -17,7 +17,7 @@ from extranets.networks import Ensemble
 from extranets.onnx_graph import Value, gaussian_moments
 from extranets.predictor.graph_parts import network_moments
 from extranets.predictor.part import Choice, Interval, Source
-from extranets.predictor.sources.networks import check_seed
+from extranets.predictor.sources.networks import check_passes, check_seed
 
 
 @storable("WeightSamples")
@@ -63,7 +63,8 @@ class WeightSamples(Source):
     def _check_stored(self) -> None:
         check_seed(self.seed)
         require(len(self.posterior) == 1, "not one network")
-        require(self.n_passes >= 1, "no passes")
+        require(self.posterior.members.architecture.encoding is None, "weights of a network with an encoding")
+        check_passes(self.n_passes)
 
 
 @dataclass(frozen=True)
@@ -116,4 +117,5 @@ class GaussianWeights(Source):
 
     def _check_stored(self) -> None:
         check_seed(self.seed)
-        require(self.n_passes >= 1, "no passes")
+        require(self.posterior.architecture.encoding is None, "weights of a network with an encoding")
+        check_passes(self.n_passes)

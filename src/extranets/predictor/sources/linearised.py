@@ -102,6 +102,7 @@ class Linearised(Source):
     def _check_stored(self) -> None:
         network = self.networks.ensemble
         require(len(network) == 1 and not self.learns_noise, "not one network")
+        require(network.members.architecture.encoding is None, "a curvature of a network with an encoding")
         require(len(self.curvatures) == self.n_outputs, "not one curvature for each output")
         sizes = {len(curvature.root) for curvature in self.curvatures}
         require(sizes == {len(network.parameters)}, "the curvature does not fit the network")

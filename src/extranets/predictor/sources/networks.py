@@ -18,6 +18,8 @@ from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments
 from extranets.predictor.part import Source
 
+MOST_PASSES = 1 << 30  # the engine counts in 32 bits
+
 
 @storable("Recipe")
 @dataclass(frozen=True)
@@ -84,9 +86,16 @@ class TrainedNetworks(Source):
         n = len(self.ensemble)
         require(self.recipe.architecture == self.ensemble.members.architecture, "two architectures")
         require(self.n_drawn >= n, "more members than were drawn")
+        ids = self.ensemble.members.ids
+        require((ids[1:] > ids[:-1]).all() and ids[-1] < self.n_drawn, "ids are not those of members that were drawn")
         require(self.restarts.shape == (n,), "restarts do not fit the members")
+        require((self.restarts >= 0).all(), "restarts are negative")
         require(self.loss_curve.ndim == 2 and len(self.loss_curve) == n, "loss_curve does not fit the members")
 
 
 def check_seed(seed: int) -> None:
     require(type(seed) is int and 0 <= seed < 2**64, "the seed is not an integer of 64 bits")
+
+
+def check_passes(n_passes: int) -> None:
+    require(1 <= n_passes <= MOST_PASSES, f"n_passes is not between 1 and {MOST_PASSES:,}")
