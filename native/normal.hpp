@@ -5,7 +5,7 @@
 
 #include "philox.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 EXTRANETS_INLINE int32_t bits_of(float x) {
     int32_t bits;
@@ -77,4 +77,4 @@ static inline void draw_normals(const Stream& stream, int64_t n, float* out) {
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT
