@@ -61,29 +61,33 @@ void set_schedule(Options& options, int schedule) {
     options.schedule = Schedule(schedule);
 }
 
+// So that Python's TypeError names the option.
+auto named(const char* name) { return nb::for_setter(nb::arg(name)); }
+
 void bind_options(nb::module_& m) {
-    nb::class_<Options>(m, "Options")
-        .def(nb::init<>())
-        .def_prop_rw("loss", [](const Options& o) { return int(o.loss); }, &set_loss)
-        .def_prop_rw("schedule", [](const Options& o) { return int(o.schedule); }, &set_schedule)
-        .def_rw("n_epochs", &Options::n_epochs)
-        .def_rw("batch_size", &Options::batch_size)
-        .def_rw("learning_rate", &Options::learning_rate)
-        .def_rw("beta1", &Options::beta1)
-        .def_rw("beta2", &Options::beta2)
-        .def_rw("epsilon", &Options::epsilon)
-        .def_rw("weight_decay", &Options::weight_decay)
-        .def_rw("warm_up_epochs", &Options::warm_up_epochs)
-        .def_rw("dropout_keep", &Options::dropout_keep)
-        .def_rw("input_keep", &Options::input_keep)
-        .def_rw("max_grad_norm", &Options::max_grad_norm)
-        .def_rw("validation_fraction", &Options::validation_fraction)
-        .def_rw("patience", &Options::patience)
-        .def_rw("tolerance", &Options::tolerance)
-        .def_rw("n_starts", &Options::n_starts)
-        .def_rw("max_restarts", &Options::max_restarts)
-        .def_rw("collapse_r2", &Options::collapse_r2)
-        .def_rw("seed", &Options::seed);
+    nb::class_<Options> options(m, "Options");
+    const auto field = [&](const char* name, auto member) { options.def_rw(name, member, named(name)); };
+    options.def(nb::init<>());
+    options.def_prop_rw("loss", [](const Options& o) { return int(o.loss); }, &set_loss, named("loss"));
+    options.def_prop_rw("schedule", [](const Options& o) { return int(o.schedule); }, &set_schedule, named("schedule"));
+    field("n_epochs", &Options::n_epochs);
+    field("batch_size", &Options::batch_size);
+    field("learning_rate", &Options::learning_rate);
+    field("beta1", &Options::beta1);
+    field("beta2", &Options::beta2);
+    field("epsilon", &Options::epsilon);
+    field("weight_decay", &Options::weight_decay);
+    field("warm_up_epochs", &Options::warm_up_epochs);
+    field("dropout_keep", &Options::dropout_keep);
+    field("input_keep", &Options::input_keep);
+    field("max_grad_norm", &Options::max_grad_norm);
+    field("validation_fraction", &Options::validation_fraction);
+    field("patience", &Options::patience);
+    field("tolerance", &Options::tolerance);
+    field("n_starts", &Options::n_starts);
+    field("max_restarts", &Options::max_restarts);
+    field("collapse_r2", &Options::collapse_r2);
+    field("seed", &Options::seed);
 }
 
 }  // namespace
