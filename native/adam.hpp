@@ -4,7 +4,7 @@
 #include "contract.hpp"
 #include "network.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 static inline double scheduled_rate(const Options& o, int64_t step, int64_t n_steps) {
     const double done = double(step) / double(n_steps);
@@ -50,4 +50,4 @@ struct Adam {
     }
 };
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

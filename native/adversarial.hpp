@@ -3,7 +3,7 @@
 
 #include "network.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 // Gradient with respect to the inputs of the batch's first n_rows rows, from batch.output_delta; `out` has the input's
 // stride. Without dropout: the activations must come from a plain forward pass.
@@ -60,4 +60,4 @@ static inline void append_adversarial(Batch& batch, const float* block, const fl
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

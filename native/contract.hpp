@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+namespace extranets {
+
 // Keep in step with `Purpose` in src/extranets/_random.py.
 enum class Purpose : uint32_t {
     mask = 0, init = 1, shuffle = 2, dropout = 3, validation = 4, pass = 5, rows = 6, weights = 7, resample = 8
@@ -16,8 +18,14 @@ enum class Outcome : int32_t { trained = 0, collapsed = 1, not_finite = 2, cance
 
 enum class EncodingKind : int32_t { piecewise_linear = 0, periodic = 1 };
 
+// Limits that the bindings keep, so that no kernel has to look for overflow: within them, places in a block of rows fit into
+// 32 bits, and the memory of one network into 63.
 constexpr int kMostHidden = 63;  // hidden layers of a network
+constexpr int kMostUnits = 1 << 28;  // of a network's layers together: inputs, hidden units and heads
+constexpr int kMostHeads = 1 << 24;
 constexpr int kMostBins = 255;  // of a column: MOST_BINS in src/extranets/encodings.py
+constexpr int kMostAttempts = 1 << 24;  // of a member: a stream's name has 24 bits for the attempt
+constexpr int64_t kMostRows = (int64_t(1) << 32) - 1;  // of a table, or of a member's sample
 
 // Inputs of the first layer that are computed from columns of the table and follow them: src/extranets/encodings.py.
 struct Encoding {
@@ -167,3 +175,5 @@ struct Kernels {
                         int64_t end, double* mean, double* variance);
     double (*fma_peak)(double seconds);  // measured flop/s of one thread
 };
+
+}  // namespace extranets

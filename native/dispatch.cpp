@@ -1,5 +1,6 @@
 #include "dispatch.hpp"
 
+#include <atomic>
 #include <stdexcept>
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -10,6 +11,8 @@
 #include <cpuid.h>
 #endif
 #endif
+
+namespace extranets {
 
 #ifdef EXTRANETS_X86
 namespace x86_v2 { extern const Kernels kernels; }
@@ -79,7 +82,8 @@ std::vector<const Kernels*> usable() { return all; }
 
 namespace {
 
-const Kernels* active = nullptr;
+// Null until it is asked for. Atomic, because a thread may choose another variant while the next one starts a fit.
+std::atomic<const Kernels*> active{nullptr};
 
 std::vector<std::string> names(const std::vector<const Kernels*>& variants) {
     std::vector<std::string> out;
@@ -94,8 +98,9 @@ std::vector<std::string> built_variants() { return names(all); }
 std::vector<std::string> usable_variants() { return names(usable()); }
 
 const Kernels& active_kernels() {
-    if (!active) active = usable().back();
-    return *active;
+    const Kernels* chosen = active;
+    if (!chosen) active = chosen = usable().back();
+    return *chosen;
 }
 
 void use_variant(const std::string& name) {
@@ -109,3 +114,5 @@ void use_variant(const std::string& name) {
     for (const std::string& n : usable_variants()) known += (known.empty() ? "" : ", ") + n;
     throw std::invalid_argument("no kernel variant '" + name + "' on this machine; it can run: " + known);
 }
+
+}  // namespace extranets

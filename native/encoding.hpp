@@ -11,7 +11,7 @@
 #include "contract.hpp"
 #include "tiles.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 EXTRANETS_INLINE int n_entries(const Encoding& e, int column) { return e.first[column + 1] - e.first[column]; }
 
@@ -205,4 +205,4 @@ static inline void edge_gradients(const Encoding& e, const Places& places, const
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

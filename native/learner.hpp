@@ -5,7 +5,7 @@
 #include "network.hpp"
 #include "philox.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 constexpr double kInfinity = __builtin_huge_val();
 
@@ -165,4 +165,4 @@ struct Learner {
     }
 };
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

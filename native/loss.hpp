@@ -4,7 +4,7 @@
 #include "contract.hpp"
 #include "simd.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 // Log-variances are clamped here; beyond, exp() would let one row dominate a batch. The gradient is zero outside.
 constexpr float kLogVarianceLimit = 14.0f;
@@ -114,4 +114,4 @@ static inline double batch_loss(Loss loss, const float* heads, const Targets& t,
                                       : squared_error(heads, t, n_rows, factor, delta);
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -6,7 +6,7 @@
 #include "adversarial.hpp"
 #include "learner.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 // Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1. A column of the table goes
 // together with its encoding.
@@ -275,4 +275,4 @@ static double batch_gradient(const Data& data, const Options& options, const Sha
     return loss / n;
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

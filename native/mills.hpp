@@ -4,7 +4,7 @@
 
 #include "simd.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 // exp(x) for x <= 0, right to within two units in the last place. Below -708 it stays at exp(-708), about 1e-308.
 EXTRANETS_INLINE double exp_negative(double x) {
@@ -63,4 +63,4 @@ EXTRANETS_INLINE double mills_ratio(double x) {
     return p * inverse;
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

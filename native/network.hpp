@@ -6,12 +6,12 @@
 #include "memory.hpp"
 #include "tiles.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 template <class T>
 struct Buffer {
     T* data = nullptr;
-    explicit Buffer(int64_t n) : data(static_cast<T*>(allocate_aligned(size_t(n > 0 ? n : 1) * sizeof(T)))) {}
+    explicit Buffer(int64_t n) : data(static_cast<T*>(allocate_aligned(n > 0 ? n : 1, sizeof(T)))) {}
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     ~Buffer() { free_aligned(data); }
@@ -33,12 +33,12 @@ struct Layer {
     int64_t derived;  // offset into the derived block, -1 where there is nothing
 };
 
-// Layouts are small fixed tables on the stack.
 constexpr int kMaxLayers = kMostHidden + 1;
 
+// Where one member's layers lie: a small table of fixed size, made on the stack.
 //
-// The derived block holds what the passes read besides the parameters, to be refreshed after they change: the first layer's
-// values at the edges of the bins, and transposed copies of the hidden layers above it.
+// The derived block holds what the passes read besides the parameters: the first layer's values at the edges of the bins, and
+// transposed copies of the hidden layers above it. It must be refreshed when the parameters have changed.
 struct Layout {
     int n_layers;
     int n_inputs;  // columns of the table
@@ -295,4 +295,4 @@ static inline void refresh_derived(const Layout& layout, const float* block, int
         transpose(block + layer.weights, layer.columns, layer.n_in, layer.n_out, to, padded(layer.n_in));
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

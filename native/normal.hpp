@@ -5,7 +5,7 @@
 
 #include "philox.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 EXTRANETS_INLINE int32_t bits_of(float x) {
     int32_t bits;
@@ -47,7 +47,7 @@ EXTRANETS_INLINE float exp_of(float x) {
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    return (p * r * r + r + 1.0f) * float_of((int32_t(k) + 127) * (1 << 23));
+    return (p * r * r + r + 1.0f) * float_of(int32_t((uint32_t(int32_t(k)) + 127u) << 23));
 }
 
 // Two normal numbers from two words. The angle is cut into quarter turns about the axes, exactly, before it gets its pi.
@@ -77,4 +77,4 @@ static inline void draw_normals(const Stream& stream, int64_t n, float* out) {
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -6,15 +6,18 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
+
+namespace extranets {
 
 double seconds_now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 namespace {
+
+constexpr int kMostThreads = 1024;  // more would not help on any machine
 
 struct Queue {
     int64_t n_tasks;
@@ -49,12 +52,14 @@ void run_parallel(int64_t n_tasks, int n_threads, const std::function<void(int64
                   const std::function<void()>& watch) {
     Queue queue(n_tasks, task);
     // Without a watch the calling thread works too.
-    const int n_helpers = int(std::min<int64_t>(n_tasks, std::max(n_threads, 1))) - (watch ? 0 : 1);
+    const int n_workers = int(std::min<int64_t>(n_tasks, std::clamp(n_threads, 1, kMostThreads)));
+    const int n_helpers = std::max(n_workers - (watch ? 0 : 1), 0);
     std::vector<std::thread> threads;
-    queue.running = std::max(n_helpers, 0);
+    threads.reserve(size_t(n_helpers));
+    queue.running = n_helpers;
     try {
         for (int i = 0; i < n_helpers; ++i) threads.emplace_back([&] { queue.work_and_leave(); });
-    } catch (const std::system_error&) {  // no more threads to be had: go on with those there are
+    } catch (...) {  // the machine gives no more threads, or no memory for them: go on with those there are
         const std::lock_guard<std::mutex> lock(queue.mutex);
         queue.running -= n_helpers - int(threads.size());
     }
@@ -71,3 +76,5 @@ void run_parallel(int64_t n_tasks, int n_threads, const std::function<void(int64
     for (std::thread& t : threads) t.join();
     if (queue.error) std::rethrow_exception(queue.error);
 }
+
+}  // namespace extranets

@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <functional>
 
+namespace extranets {
+
 // Runs task(0) ... task(n_tasks - 1) on up to n_threads threads, each taking the next free number. With `watch` given, it is
 // called on the calling thread about every 50 ms until all is done. The first exception of a task is thrown again here.
 void run_parallel(int64_t n_tasks, int n_threads, const std::function<void(int64_t)>& task,
                   const std::function<void()>& watch = nullptr);
+
+}  // namespace extranets

@@ -9,7 +9,7 @@
 // Loops over units become vector code; sums may be taken in any order.
 #define EXTRANETS_UNITS _Pragma("omp simd")
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 constexpr double kSmallestVariance = 1e-100;
 constexpr double kSmallestShape = 6.0;  // of a gamma distribution: that of the start
@@ -375,4 +375,4 @@ static void pbp_moments(const Shape& shape, const double* weight_mean, const dou
     for (int64_t row = begin; row < end; ++row) network.forward(X + row * shape.n_inputs, mean[row], variance[row]);
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -6,7 +6,7 @@
 #include "contract.hpp"
 #include "simd.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 struct Stream {
     uint32_t key[2];
@@ -98,4 +98,4 @@ static inline void shuffle(uint32_t* rows, int64_t n, const Stream& stream) {
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -6,7 +6,7 @@
 #include "network.hpp"
 #include "thinned.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 constexpr int kBlockRows = 64;
 
@@ -234,4 +234,4 @@ static void jacobian_rows(const EnsembleView& e, const float* X, int64_t begin, 
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -27,7 +27,7 @@
 #define EXTRANETS_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 #if defined(__AVX512F__)
 
@@ -199,4 +199,4 @@ EXTRANETS_INLINE void copy_padded(const float* from, int width, float* to) {
     if (k < width) store(to + k, load_first(from + k, width - k));
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -6,7 +6,7 @@
 #include "network.hpp"
 #include "philox.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 struct Thinned {
     Buffer<int32_t> kept;  // which units each layer reads: the inputs, then the kept units of every hidden layer
@@ -79,4 +79,4 @@ struct Thinned {
     }
 };
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -10,7 +10,7 @@
 
 #include "simd.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 #if defined(__AVX512F__) || defined(__ARM_NEON)  // 32 registers
 constexpr int kPanel = 4;
@@ -240,4 +240,4 @@ static inline void transpose(const float* A, std::ptrdiff_t lda, int n_rows, int
     }
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

@@ -8,9 +8,11 @@
 #include "predict.hpp"
 #include "variational.hpp"
 
+namespace extranets {
 double seconds_now();  // parallel.cpp
+}
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 static void random_words(uint64_t seed, uint32_t member, uint32_t purpose, uint32_t attempt, uint32_t part, int64_t n,
                          uint32_t* out) {
@@ -50,4 +52,4 @@ const Kernels kernels{EXTRANETS_VARIANT_NAME, parameter_count, place_rows, train
                       pack_ensemble, forward_rows, moment_rows, jacobian_rows, batch_gradient,
                       random_words, random_normals, pbp_train, pbp_moments, fma_peak};
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

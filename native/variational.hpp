@@ -6,7 +6,7 @@
 #include "learner.hpp"
 #include "normal.hpp"
 
-namespace EXTRANETS_VARIANT {
+namespace extranets::EXTRANETS_VARIANT {
 
 constexpr float kInitialStd = 0.05f;  // INITIAL_STD and WARM_UP in engine/reference_variational.py
 constexpr double kWarmUp = 0.5;
@@ -155,4 +155,4 @@ static void train_variational(const Data& data, const Options& options, Variatio
     if (task.outcome == Outcome::trained) trainer.hand_over();
 }
 
-}  // namespace EXTRANETS_VARIANT
+}  // namespace extranets::EXTRANETS_VARIANT

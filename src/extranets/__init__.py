@@ -1,6 +1,8 @@
 """Regression with ensembles of thinned neural networks and honest prediction intervals."""
 
-from extranets import _interrupt  # noqa: F401  before all that takes long
+from extranets import _interrupt  # noqa: F401, I001  before all that takes long
+from importlib.metadata import version
+
 from extranets.engine.build import build_info
 from extranets.estimators import (
     BootstrapNetsRegressor,
@@ -15,7 +17,7 @@ from extranets.estimators import (
 from extranets.model_file import ModelFileError, load
 from extranets.tuning import tune
 
-__version__ = "0.1.0"
+__version__ = version("extranets")
 
 __all__ = [
     "BootstrapNetsRegressor",

@@ -6,14 +6,9 @@ a warp has several lanes in some of the runs.
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
-
 import pytest
+
+from tests.engine.sanitisers import run_sanitised
 
 pytestmark = pytest.mark.slow
 
@@ -62,35 +57,7 @@ PROGRAM = """
 """
 
 
-def sanitiser_library(name):
-    """As the compiler names it; None where it has none."""
-    try:
-        found = subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    path = Path(found.strip())
-    return path if path.is_absolute() and path.exists() else None
-
-
 @pytest.mark.parametrize("lanes", [1, 2])
-@pytest.mark.parametrize(("flag", "library"), [("thread", "libtsan.so"), ("address", "libasan.so")])
-def test_sanitisers_find_nothing(flag, library, lanes):
-    path = sanitiser_library(library)
-    if path is None:
-        pytest.skip(f"the compiler has no {library}")
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": str(path),
-        "ASAN_OPTIONS": "detect_leaks=0",
-        "TSAN_OPTIONS": "halt_on_error=0 report_bugs=1 exitcode=66",
-        "PYTHONPATH": os.pathsep.join([os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONMALLOC": "malloc",  # so that small arrays are watched too
-    }
-    program = [sys.executable, "-c", textwrap.dedent(PROGRAM), f"-fsanitize={flag}", str(lanes)]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=1200)
-    if "unexpected memory mapping" in done.stderr:
-        pytest.skip(f"{library} cannot run in this machine's address space")
-    reports = re.findall(r"(?:WARNING: ThreadSanitizer|ERROR: AddressSanitizer).*(?:\n.*){0,6}", done.stderr)
-    assert not reports, "\n".join(reports[:3])
-    assert done.stdout.startswith("all trained") and done.returncode == 0, done.stderr[-2000:]
+@pytest.mark.parametrize("kind", ["thread", "address"])
+def test_sanitisers_find_nothing(kind, lanes):
+    assert run_sanitised(kind, PROGRAM, f"-fsanitize={kind}", str(lanes)).startswith("all trained")
