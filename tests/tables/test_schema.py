@@ -110,7 +110,7 @@ def test_dates_with_short_years_are_named_as_such():
 @pytest.mark.parametrize("format", ["%Q", "%", "%Y-%Y", "day", ""])
 def test_unknown_date_formats_are_refused(format):
     message = refusal(learned, ["31.12.2023", "1.2.2024"], kinds={"x": f"date:{format}"})
-    assert "the table, column 'x'" in message and f"'date:{format}' names no format" in message
+    assert "the table, column 'x'" in message and f"'date:{format}' is not a format" in message
 
 
 def test_advice_is_quoted_for_the_shell():

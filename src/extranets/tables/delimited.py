@@ -97,13 +97,14 @@ class DelimitedText:
 
     def _ragged_error(self, row: pa.csv.InvalidRow) -> TableError:
         found, expected = row.actual_columns, row.expected_columns
+        fields = "1 field" if found == 1 else f"{found} fields"
         lack = (
             f"the field for column {self.names[found]!r} is missing"
             if found < expected
             else f"the last column is {self.names[-1]!r}"
         )
         return self._source.error(
-            f"it has {found} fields, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
+            f"it has {fields}, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
             f"{self.delimiter!r}; a field that contains this sign needs quotes.",
             row=row.number - 1,
         )
