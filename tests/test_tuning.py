@@ -31,7 +31,7 @@ FEW = {"n_estimators": 3, "noise_model": "constant"}
 
 
 def waves(n, seed=0):
-    """A target that bends more often than the default's bins do."""
+    """A target that bends more often than the default's bins can follow."""
     random = np.random.default_rng(seed)
     X = random.uniform(-1, 1, size=(n, 2))
     return X, np.sin(25 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * random.normal(size=n)
@@ -43,7 +43,7 @@ def tuning_of(X, y, fixed, weight=None):
 
 
 def search_of(X, y, fixed, *, n_rivals=6, rivals=None, scoring="interval_score", weight=None, n_jobs=None):
-    """A search that no clock ends."""
+    """A search without a clock."""
     tuning = tuning_of(X, y, {**fixed, "n_jobs": n_jobs}, weight)
     trials = tuning._trials(X, y, weight, scoring, seed=0)
     if rivals is None:
@@ -107,7 +107,7 @@ def test_work_grows_with_units_and_epochs(default):
 
 
 def test_candidates_are_judged_on_the_same_rows_from_the_same_starts():
-    """What only spells out the default's own settings has the default's score, whoever else is there; other splits differ."""
+    """A candidate that spells out the default's settings scores like it, whatever the others do; other splits differ."""
     trials = search_of(*waves(300), QUICK).trials
     spelled = {"keep_prob": 0.9, "alpha": 0.05, "n_bins": 16}
     rung = Rung(2, 3, 200, 2)
@@ -229,7 +229,7 @@ def test_an_error_in_our_code_is_not_taken_for_a_bad_candidate():
     stop = Stop()
     with pytest.raises(ValueError, match="n_bins"):
         search_of(*waves(100), QUICK, rivals=[{"n_bins": 0}]).run(Rung(1, 3, 100, 1), stop)
-    assert stop.asked.is_set()  # other trials end soon
+    assert stop.asked.is_set()  # so the other trials end soon, too
 
 
 def test_a_rung_without_time_changes_nothing():

@@ -58,7 +58,7 @@ class CvPlusRegressor(RegressorMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method's line. ``behind`` is its interval score minus the best method's; ``behind_se`` is the standard error of that."""
+    """One method's line. ``behind``: its interval score minus the best method's; ``behind_se``: the standard error of that."""
 
     rank: int
     method: str
@@ -123,9 +123,8 @@ def compare(
     """
     X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
     settings = table_settings or {}
-    schema = TableRegressor(**settings).learn_schema(
-        X
-    )  # before any method is tried: a fault of the table is not theirs
+    # Before any method is tried: a fault of the table is not theirs.
+    schema = TableRegressor(**settings).learn_schema(X)
     found: dict[str, OutOfFold] = {}
     failed: dict[str, str] = {}
     for name in methods:

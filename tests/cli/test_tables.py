@@ -95,7 +95,7 @@ def test_wrong_arguments_are_named_with_the_way_out(rents, tmp_path, here, argum
 
 
 def test_no_output_replaces_an_input(rents, tmp_path, here):
-    """By whatever name: the page's figures, too, lie beside it."""
+    """Whether it is named by a link or by another path; and the figures that are written beside a page count, too."""
     files = {name: (rents / name).read_bytes() for name in ("test.csv", "model.xnet")}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -118,7 +118,7 @@ def test_no_output_replaces_an_input(rents, tmp_path, here):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that nobody can write to")
 def test_a_folder_that_cannot_be_written_to_is_found_before_training(rents, here):
-    """Of /proc: the table is not even there."""
+    """The check comes first: the tables and models that are named here do not exist."""
     for command in (["fit", "nowhere.csv", "-t", "y"], ["predict", "m.xnet", "t.csv"], ["report", "m.xnet", "t.csv"]):
         done = here(*command, "-o", "/proc/out.csv")
         assert done.returncode == 2 and "/proc/out.csv cannot be written" in " ".join(done.stderr.split()), done.stderr
@@ -146,7 +146,7 @@ def test_unusable_delimiters_and_encodings_are_refused(rents, here, option, valu
 
 
 def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
-    """The only one, with a single "yes": the fold that holds it out has nothing else to train on."""
+    """The only column has a single "yes". Without that row a fold has only a constant to train on."""
     y = np.random.default_rng(0).normal(size=60)
     pandas.DataFrame({"b": ["no"] * 59 + ["yes"], "y": y}).to_csv(tmp_path / "t.csv", index=False)
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 3, "-o", tmp_path / "m.xnet")
@@ -179,14 +179,14 @@ def test_ctrl_c_while_importing_shows_no_traceback(tmp_path):
     script.write_text("import sys\nfrom extranets.cli import main\nsys.exit(main())\n")
     command = [sys.executable, "-X", "importtime", "extranets", "info", "m.xnet"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    assert any("numpy" in line for line in process.stderr)  # each line is a module that is there
+    assert any("numpy" in line for line in process.stderr)  # a line for each module that has been imported
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and "Traceback" not in errors and "extranets.cli" not in errors
 
 
 def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, extranets):
-    """Brackets are no markup; one "maybe" among yes and no makes categories in every fold; one gap does not stop --strict."""
+    """Brackets are not markup; one "maybe" among yes and no makes categories in every fold; one gap does not stop --strict."""
     random = np.random.default_rng(0)
     answers = np.where(random.uniform(size=90) < 0.5, "yes", "no").astype(object)
     answers[7] = "maybe"
@@ -202,7 +202,7 @@ def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, 
 
 
 def test_targets_are_read_as_in_training(tmp_path, here):
-    """Thousands with points: one cell with a comma in training tells, and none is needed in the tables that follow."""
+    """Points between thousands: one cell with a comma shows that in training; later tables need no such cell."""
     model, quick = tmp_path / "m.xnet", ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "--quiet")
     prices = np.random.default_rng(0).integers(1000, 9999, size=60)
     texts = [f"{price:,}".replace(",", ".") for price in prices]
@@ -210,7 +210,7 @@ def test_targets_are_read_as_in_training(tmp_path, here):
     (tmp_path / "new.csv").write_text("\n".join(["size;price", *rows]))
     (tmp_path / "commas.csv").write_text("\n".join(["size,price", *rows]).replace(";", ","))
     (tmp_path / "train.csv").write_text("\n".join(["size;price", *rows, "5;1.234,50"]))
-    # Nothing in the table tells, so it is asked for, and can be said.
+    # Nothing in the table shows it, so the message asks for it; then it is given.
     done = here("fit", tmp_path / "new.csv", "-t", "price", *quick, "-o", model)
     assert done.returncode == 3 and "--kind price=number:1.234,5" in " ".join(done.stderr.split())
     for file, kind in (("new.csv", ["--kind", "price=number:1.234,5"]), ("train.csv", [])):
@@ -220,7 +220,7 @@ def test_targets_are_read_as_in_training(tmp_path, here):
             done = here("evaluate", model, tmp_path / new, "--json")
             mean = package.load(model).predict(pandas.DataFrame({"size": [str(price % 97) for price in prices]}))
             assert json.loads(done.stdout)["scores"]["rmse"] == pytest.approx(metrics.rmse(prices, mean)), done.stderr
-    # A model file that does not tell how targets were written: each table tells for itself, as far as it does.
+    # A model file that does not say how targets were written: it has to be found out from each table.
     package.load(model).save(model, about={"target": "price"})
     assert "may be" in here("evaluate", model, tmp_path / "new.csv").stderr
 
@@ -336,7 +336,7 @@ def test_json_lines(rents, here):
 
 
 def test_blocks_do_not_change_predictions(rents, extranets, tmp_path):
-    """More rows than one block holds; the table is the test table over and over."""
+    """The table is the test table, repeated until it has more rows than one block holds."""
     table = pandas.read_csv(rents / "test.csv")
     large = tmp_path / "large.parquet"
     pandas.concat([table] * 250, ignore_index=True).to_parquet(large)
@@ -623,7 +623,7 @@ def test_version_and_exit_codes_are_told(extranets):
 
 
 def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
-    """Not by every fold of the cross-validation too."""
+    """And not again by every fold of the cross-validation."""
     rows = [f"{x},{x * x}\n" for x in range(60)]
     (tmp_path / "copies.csv").write_text("".join(["x,y\n", *rows, *rows[:20]]))
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
@@ -635,7 +635,7 @@ def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
 
 
 def test_infinite_scores_do_not_lose_the_model(here, tmp_path):
-    """Intervals without end."""
+    """CV+ intervals from too few rows are infinite."""
     (tmp_path / "few.csv").write_text("x,y\n" + "".join(f"{x},{x * x}\n" for x in range(12)))
     quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q", "-o", tmp_path / "m.xnet")
     done = here(

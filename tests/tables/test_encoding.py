@@ -72,7 +72,7 @@ def test_unknown_categories_are_zeros():
 
 
 def test_a_stored_schema_makes_the_same_transformer():
-    """A transformer from stored JSON gives the same bits: nothing was learned beside the schema."""
+    """A transformer from stored JSON gives the same bits: all that was learned is in the schema."""
     schema = Schema.learn(FRAME)
     again = Schema.from_json(schema.to_json())
     new = FRAME.iloc[:2].assign(n=[100.0, -100.0])

@@ -61,7 +61,7 @@ def test_columns_are_learned_once_from_all_rows_and_then_by_each_fold(table, lea
 
 def test_columns_are_learned_once_before_a_search(table, learned_from):
     with pytest.warns(UserWarning, match="The default is returned"):
-        fit_table(small(), *table, tune_seconds=1e-6, n_folds=0)
+        fit_table(small(), *table, budget=1e-6, n_folds=0)
     assert learned_from == [90]
 
 
@@ -117,7 +117,7 @@ def test_a_search_leaves_its_settings_in_the_estimator():
     y = np.sin(3 * frame["size"].to_numpy())
     told, model = Recorder(), small()
     fixed = {"n_estimators": 3, "max_iter": 5, "noise_model": "constant", "random_state": 9}
-    fit_table(model, frame, y, tune_seconds=3, fixed=fixed, n_folds=2, listener=told)
+    fit_table(model, frame, y, budget=3, fixed=fixed, n_folds=2, listener=told)
     assert [step[0] for step in told.steps] == ["learned", "tuned", "fold", "fold"] and told.steps[1] == ("tuned", True)
     assert model.estimator.get_params() == model.regressor_.get_params()
     assert model.estimator.n_estimators == 3 and model.estimator.max_iter == 5

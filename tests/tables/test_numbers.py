@@ -44,7 +44,12 @@ ALL = ",;\t|"
         (["50", "60", "1e3"], ALL, "1234", [50, 60, 1000]),
         (["50.5", "60", "+1.5e1"], ALL, POINT, [50.5, 60, 15]),
         (["50,5", "60", "-0,25", "+1,5e1"], ALL, COMMA, [50.5, 60, -0.25, 15]),
-        (["0,125", "1,250"], ALL, COMMA, [0.125, 1.25]),  # no number of thousands begins with 0
+        (
+            ["0,125", "1,250"],
+            ALL,
+            COMMA,
+            [0.125, 1.25],
+        ),  # a number with a comma between thousands does not begin with 0
         (["0.125", "1.250"], ALL, POINT, [0.125, 1.25]),
         (["1.250", "2"], ",\t|", POINT, [1.25, 2]),
         (["1,250", "2"], ";", COMMA, [1.25, 2]),
@@ -87,7 +92,7 @@ def test_the_style_can_be_given(tmp_path):
         schema = Schema.learn(frame, {"a": f"number:{style}"})
         assert schema.read(frame)["a"].tolist() == [2.0, number]
         assert Schema.from_json(schema.to_json()).read(frame)["a"].tolist() == [2.0, number]
-        # A part of the rows, which does not tell by itself, is read in the same way.
+        # Some of the rows, which would not show the style by themselves, are read in the same way.
         assert Schema.learn(frame[1:], schema.kinds()).read(frame)["a"].tolist() == [2.0, number]
     assert "'1.250' is not a number, like 1234,5" in refusal(Schema.learn, frame, {"a": f"number:{COMMA}"})
     assert "number:1.234,5" in refusal(Schema.learn, frame, {"a": "number:German"})
@@ -125,7 +130,7 @@ def test_new_files_are_read_as_training_was(tmp_path, training, trained, new, ot
     if expected is not None:
         assert schema.read(column_file(tmp_path, [new, "3"], other))["a"].tolist() == [expected, 3.0]
         return
-    for beside in ("3", "7,5", "7.5", "1,250"):  # whatever stands in other rows
+    for beside in ("3", "7,5", "7.5", "1,250"):  # whatever is in other rows
         message = refusal(schema.read, column_file(tmp_path, [new, beside], other))
         assert f"table.csv, row 1, column 'a': '{new}' is not a number like" in message
 

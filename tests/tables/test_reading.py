@@ -65,7 +65,7 @@ def ipc(table, make):
 
 def as_parquet():
     sink = io.BytesIO()
-    FRAME.set_index(pandas.Index(["p", "q", "r"])).to_parquet(sink)  # with an index of its own, which is no column
+    FRAME.set_index(pandas.Index(["p", "q", "r"])).to_parquet(sink)  # with an index of its own, which is not a column
     return sink.getvalue()
 
 
@@ -167,7 +167,7 @@ def test_blocks_cross_the_batches_of_all_formats(tmp_path):
 
 
 def test_fields_stay_as_they_are(tmp_path):
-    """A column that is kept beside predictions is the file's, whatever its words mean elsewhere."""
+    """A column that is kept beside predictions is written as in the file, even where its words stand for missing values."""
     found = read_bytes(tmp_path, b"a,b\nNA,x\n ? ,-\n.,\nnone,n.k.\n", na_values=["n.k."])
     assert found["a"].tolist() == ["NA", " ? ", ".", "none"]
     assert found["b"].tolist()[:2] == ["x", "-"] and found["b"].isna().tolist() == [False, False, True, True]
@@ -198,7 +198,7 @@ def test_whole_numbers_keep_their_digits_beside_a_gap(tmp_path, kind):
 
 
 def test_codes_are_the_same_texts_in_every_format(tmp_path):
-    """Phone numbers, article numbers, and such beyond the 53 bits of a double; beside a gap whole numbers are doubles for pandas."""
+    """Such as phone numbers, with more digits than a double has; pandas makes doubles of whole numbers beside a gap."""
     codes = [4006381333931, 4006381333948, 49123456789, 2**53, 2**53 + 1, 10**10, 7]
     table = pandas.DataFrame({"code": codes, "gappy": [*codes[:3], None, *codes[5:], 1]})
     assert table["gappy"].dtype == np.float64
@@ -212,7 +212,7 @@ def test_codes_are_the_same_texts_in_every_format(tmp_path):
         with open_table(tmp_path / name) as reader:
             frame = reader.read()
         code, gappy = Schema.learn(frame, {"code": "category", "gappy": "category"}).columns
-        if name != "t.xlsx":  # Excel has doubles
+        if name != "t.xlsx":  # Excel stores doubles
             assert set(code.categories) == set(map(str, codes)), name
         assert set(code.categories) >= set(map(str, [*codes[:3], 10**10, 7])), name
         assert set(gappy.categories) == set(map(str, [*codes[:3], *codes[5:], 1])), name
@@ -233,7 +233,7 @@ def test_a_quote_within_a_field_before_a_gap(tmp_path):
 def test_empty_lines_are_not_rows(tmp_path):
     found = read_bytes(tmp_path, b"\na,b\n\n1,2\n\n\n3,4\n\n")
     assert found["a"].tolist() == ["1", "3"]
-    assert "row 2: the number of fields is 1" in refusal(tmp_path, b"\na,b\n\n1,2\n\n3\n")
+    assert "row 2: it has 1 field," in refusal(tmp_path, b"\na,b\n\n1,2\n\n3\n")
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -248,7 +248,7 @@ def test_excel_names_the_delimiter(tmp_path, start):
     found = read_bytes(tmp_path, start + b"a,1,x;b,2\r\n3,4,x;5,6\r\n7,8,x;9,0\r\n")
     assert found.columns.tolist() == ["a,1,x", "b,2"] and found["b,2"].tolist() == ["5,6", "9,0"]
     assert found.attrs["semicolons"]
-    assert "row 1: the number of fields is 1" in refusal(tmp_path, start + b"a;b\n1\n")
+    assert "row 1: it has 1 field," in refusal(tmp_path, start + b"a;b\n1\n")
     assert "empty" in refusal(tmp_path, start)
     assert read_bytes(tmp_path, start + b"a;b\n1;2\n", delimiter="|").columns.tolist() == ["a;b"]
 
@@ -304,7 +304,7 @@ def test_windows_1252_is_found_out(tmp_path_factory, table, delimiter):
 
 
 def test_an_encoding_that_shows_late(tmp_path):
-    """The first letter beyond ASCII stands far behind what is looked at when the file is opened."""
+    """The first letter beyond ASCII comes long after the bytes that are looked at when the file is opened."""
     rows = b"1,Ulm\n" * 400_000
     found = read_bytes(tmp_path, b"a,b\n" + rows + "2,Köln\n".encode("cp1252"))
     assert found["b"].iloc[-1] == "Köln"

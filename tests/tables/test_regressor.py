@@ -148,7 +148,7 @@ def test_columns_that_are_not_used_are_named():
     ):
         model = TableRegressor(LinearRegression()).fit(X.assign(same=1, nothing=None), y)
     assert [column.name for column in model.schema_.columns] == list(X.columns)
-    model.predict(X)  # they are not needed
+    model.predict(X)  # the columns that are not used need not be there
 
 
 def test_new_categories_and_gaps_are_warned_of_once(fitted, monkeypatch):
@@ -322,7 +322,7 @@ def test_regressors_of_others_cannot_be_stored(tmp_path):
 
 
 def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path):
-    """In the second block of a large table, behind another encoded column; a target that is too far is none of the table's rows."""
+    """In the second block of a large table, after another encoded column. An error about a target names no row."""
     random = np.random.default_rng(0)
     table = pandas.DataFrame({"city": random.choice(["Ulm", "Bonn"], 60), "x": random.normal(size=60)})
     model = TableRegressor(ExtraNetsRegressor(2, max_iter=2, random_state=0)).fit(table, table["x"])

@@ -15,7 +15,7 @@ from extranets.tables import Notes, Schema, TableError, TableWarning, open_table
 
 
 def learned(values, **options):
-    """The only column of a schema, beside which there is another so that this one may be dropped."""
+    """What is learned about one column. There is a second one in the table, so that the first may be dropped."""
     frame = pandas.DataFrame({"x": values, "other": np.arange(len(values), dtype=float)})
     schema = Schema.learn(frame, **options)
     return next((column for column in schema.columns if column.name == "x"), schema.dropped.get("x"))
@@ -110,7 +110,7 @@ def test_dates_with_short_years_are_named_as_such():
 @pytest.mark.parametrize("format", ["%Q", "%", "%Y-%Y", "day", ""])
 def test_unknown_date_formats_are_refused(format):
     message = refusal(learned, ["31.12.2023", "1.2.2024"], kinds={"x": f"date:{format}"})
-    assert "the table, column 'x'" in message and f"'date:{format}' names no format" in message
+    assert "the table, column 'x'" in message and f"'date:{format}' is not a format" in message
 
 
 def test_advice_is_quoted_for_the_shell():
@@ -147,7 +147,7 @@ def test_columns_that_are_dropped(tmp_path):
     assert learned([None, None, None]) == "it holds no values"
     assert learned(["NA", "?", ""]) == "it holds no values"
     assert "same value" in learned(["a", "a", "a"])
-    assert learned(["a", None, "a"]).missing  # that it is missing tells something
+    assert learned(["a", None, "a"]).missing  # whether the value is missing is information
     names = [f"name {i}" for i in range(200)]
     assert "200 different values" in learned(names)
     assert len(learned(names, kinds={"x": "category"}).categories) == 30
@@ -158,7 +158,7 @@ def test_columns_that_are_dropped(tmp_path):
     assert "no column can be used ('a': it holds no values)" in refusal(Schema.learn, pandas.DataFrame({"a": [None]}))
 
 
-@pytest.mark.parametrize("n", [20, 400])  # as categories, and as what looks like free text
+@pytest.mark.parametrize("n", [20, 400])  # few values look like categories, many like free text
 def test_numbers_among_which_words_stand_for_gaps_are_named(n):
     numbers = [f"{number / 7:.4f}" for number in range(n)]
     for words, advice in ((["unknown"], "--na unknown"), (["not known", "?!"], "--na 'not known' --na '?!'")):
@@ -201,7 +201,7 @@ def test_columns_that_cannot_be_used():
     ):
         assert "column 'x'" in (message := refusal(learned, values)) and "--kind x=ignore" in message
         assert learned(values, kinds={"x": "ignore"}) == "kinds says so"
-    # Nor does it stand in the way when a neighbour's commas are to be told apart.
+    # Nor does it get in the way of finding out what the commas of another column mean.
     frame = pandas.DataFrame({"a": ["1,017", "2"], "b": ["0.5", "1"], "c": [[1], [2]]})
     assert Schema.learn(frame, {"c": "ignore"}).read(frame)["a"].tolist() == [1017.0, 2.0]
     frame = pandas.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])

@@ -123,7 +123,7 @@ def test_a_reader_that_stops_is_not_an_error():
     process.stdout.close()
     errors = process.stderr.read()
     assert process.wait() == 0
-    assert int(errors) < 10_000  # nothing but the number of blocks, and it stopped early
+    assert int(errors) < 10_000  # standard error holds only the number of blocks; and it stopped early
 
 
 def test_a_writer_that_is_never_used_leaves_nothing(tmp_path):

@@ -44,8 +44,8 @@ Coverage = Annotated[float, typer.Option(help="Coverage of the intervals, betwee
 Features = Annotated[
     list[str] | None,
     typer.Option(
-        help="Columns to predict from; default: all. Separate them by commas, or repeat the option (as you must for a name with a "
-        "comma in it)."
+        help="Columns to predict from; default: all. Separate them by commas, or repeat the option (as you must for a name "
+        "with a comma in it)."
     ),
 ]
 Id = Annotated[
@@ -58,8 +58,8 @@ Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
-        help="What a column is, where the guess is wrong: COLUMN=number, boolean, date, category or ignore; or how it is written, "
-        "such as COLUMN=date:%d/%m/%Y or COLUMN=number:1.234,5. Repeatable.",
+        help="What a column is, where the guess is wrong: COLUMN=number, boolean, date, category or ignore; or how it is "
+        "written, such as COLUMN=date:%d/%m/%Y or COLUMN=number:1.234,5. Repeatable.",
     ),
 ]
 Missing = Annotated[

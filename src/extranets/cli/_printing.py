@@ -23,9 +23,8 @@ def show(table: Table) -> None:
     width = None if Console().is_terminal else WIDTH
     # The names of columns are the user's: "area [m2]" is no markup.
     console = Console(width=width, markup=False, emoji=False, highlight=False)
-    with suppress(
-        SystemExit
-    ):  # rich ends the process if nobody reads the output any more; but a model is yet to be saved
+    # rich ends the process if nobody reads the output any more; but the command may have a model to save.
+    with suppress(SystemExit):
         console.print(table)
 
 

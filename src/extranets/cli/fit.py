@@ -114,8 +114,9 @@ def fit(
     check_folds(folds, len(training))
     model = TableRegressor(network, kinds=column_kinds, na_values=reading.na_values, strict=strict)
     told = _listener(training, columns=not json, progress=not quiet)
-    judging: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
-    held_out = fit_table(model, training.X, training.y, tune_seconds=tune, fixed=given, listener=told, **judging)
+    held_out = fit_table(
+        model, training.X, training.y, budget=tune, fixed=given, coverage=level, n_folds=folds, seed=seed, listener=told
+    )
     asked = {"id": id, "method": method, "preset": preset, "tuned_for": tune, "coverage": level}
     about = _save(model, output, training, held_out, asked)
     _tell(model, output, about, len(training), time.perf_counter() - begin, json)

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.table import Table
 
-from extranets._sklearn import changed_parameters
 from extranets.cli._arguments import check_input
 from extranets.cli._options import Json, ModelFile
 from extranets.cli._printing import figure, percent, print_json, show
@@ -35,6 +34,8 @@ def info(model: ModelFile, json: Json = False) -> None:
 
 
 def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
+    from extranets._sklearn import changed_parameters
+
     table = Table("", "", title=path, show_header=False)
     fit, provenance, about = network.fit_info_, found["provenance"], found["about"]
     table.add_row(

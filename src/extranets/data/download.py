@@ -1,8 +1,8 @@
 """Fetch data sets of the empirical study, check them, and keep them in a cache folder in the layout that `extranets.data.load` reads.
 
-Nothing is fetched unless :func:`download` or :func:`download_missing` is called. Splits are row numbers, so a source with the same rows in another order
-would silently change every split. Therefore the table as :func:`extranets.data.load` returns it is checked, value by value and
-in order, by a checksum that was taken from the benchmark's own files.
+Nothing is fetched unless :func:`download` or :func:`download_missing` is called. Splits are row numbers, so a source with the
+same rows in another order would silently change every split. Therefore the table as :func:`extranets.data.load` returns it is
+checked, value by value and in order, by a checksum that was taken from the benchmark's own files.
 """
 
 from __future__ import annotations

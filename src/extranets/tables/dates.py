@@ -58,9 +58,8 @@ def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
     """
     known = text.drop_null()
     sample = known.slice(0, SAMPLE)
-    numerous = (
-        pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0
-    )  # words are not tried in 56 formats
+    # Words are not tried in 56 formats.
+    numerous = pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0
     likely = [format for format in FORMATS if _share(sample, format) > 0.5] if numerous > 0.5 else []
     shares = {format: _share(known, format) for format in likely}
     best = max(shares, key=lambda format: shares[format], default=ISO)

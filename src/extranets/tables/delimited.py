@@ -1,4 +1,4 @@
-"""CSV files and their kin, as a stream of record batches. Every field is read as text; what it means is decided later."""
+"""CSV files and the like, as a stream of record batches. Every field is read as text; what it means is decided later."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DelimitedText:
             stream, encoding = _recoded(stream, encoding, source), UTF_8
         complete = len(stream.head) < CHUNK
         said = _skip_to_header(stream, source)
-        # Latin-1 turns bytes into letters one by one; the signs that matter here are the same in all encodings that get here.
+        # Latin-1 turns every byte into one letter. The signs that matter are the same bytes in all encodings that get here.
         text = stream.head.decode("latin-1")
         self.delimiter = delimiter or said or find_delimiter(text, complete)
         fields = _first_row(text, self.delimiter, complete, source)
@@ -64,7 +64,7 @@ class DelimitedText:
         self._refuse_open_quote(last, n_rows)
 
     def _reader(self) -> pa.csv.CSVStreamingReader:
-        # The header is read like a row, as pyarrow cannot be told what all columns are by any other means.
+        # The header is read like a row: only with names of our own can pyarrow be told the types of all columns.
         names = [f"{position}" for position in range(len(self.names))]
         return pa.csv.open_csv(
             pa.PythonFile(self._stream, mode="r"),
@@ -97,13 +97,14 @@ class DelimitedText:
 
     def _ragged_error(self, row: pa.csv.InvalidRow) -> TableError:
         found, expected = row.actual_columns, row.expected_columns
+        fields = "1 field" if found == 1 else f"{found} fields"
         lack = (
             f"the field for column {self.names[found]!r} is missing"
             if found < expected
             else f"the last column is {self.names[-1]!r}"
         )
         return self._source.error(
-            f"it has {found} fields, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
+            f"it has {fields}, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
             f"{self.delimiter!r}; a field that contains this sign needs quotes.",
             row=row.number - 1,
         )
@@ -159,8 +160,8 @@ def _refuse_no_text(head: bytes, source: Source) -> None:
         raise source.error("it is empty.")
     if b"\0" in head:
         raise source.error(
-            "it holds bytes that do not occur in text. If it is a table in UTF-16, say so: encoding='utf-16' (--encoding utf-16); "
-            "Parquet, Feather and Excel files are known by their suffix."
+            "it holds bytes that do not occur in text. If it is a table in UTF-16, say so: encoding='utf-16' "
+            "(--encoding utf-16); Parquet, Feather and Excel files are known by their suffix."
         )
 
 

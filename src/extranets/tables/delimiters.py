@@ -6,12 +6,8 @@ import csv
 import io
 from itertools import islice
 
-DELIMITERS = (
-    ";",
-    "\t",
-    "|",
-    ",",
-)  # if two split the rows equally well, the first is taken: commas also occur in numbers and names
+# If two split the rows equally well, the first is taken: commas also occur in numbers and names.
+DELIMITERS = (";", "\t", "|", ",")
 SAMPLE_ROWS = 1000
 
 

@@ -39,7 +39,7 @@ def fit_table(
     X: Any,
     y: npt.ArrayLike,
     *,
-    tune_seconds: float | None = None,
+    budget: float | None = None,
     fixed: Mapping[str, Any] | None = None,
     coverage: float = 0.9,
     n_folds: int = 5,
@@ -56,8 +56,8 @@ def fit_table(
     model : TableRegressor with an ``estimator``
     X : data frame of shape (n, n_columns)
     y : array of shape (n,)
-    tune_seconds : float, optional
-        Search for settings for so long, as :func:`fit_tuned` does. The cross-validation comes on top.
+    budget : float, optional
+        Seconds for :func:`fit_tuned`: a search for settings, and the fit to all rows. The cross-validation comes on top.
     fixed : parameters of the estimator that a search leaves alone
     coverage, n_folds, seed
         Of the cross-validation; no folds, no cross-validation.
@@ -81,15 +81,15 @@ def fit_table(
     told = Listener() if listener is None else listener
     schema = model.learn_schema(X)
     told.learned(schema)
-    if tune_seconds is not None:
-        fit_tuned(model, X, y, tune_seconds, fixed=fixed, schema=schema)
+    if budget is not None:
+        fit_tuned(model, X, y, budget, fixed=fixed, schema=schema)
         told.tuned(model)
     held_out = None
     if n_folds:
         held_out = cross_validate_table(
             model, X, y, schema, coverage=coverage, n_folds=n_folds, seed=seed, begin_fold=told.begins_fold
         )
-    if tune_seconds is None:
+    if budget is None:
         told.begins_fit()
         model.fit(X, y, schema=schema)
     forget_this_run(model)
@@ -100,7 +100,7 @@ def fit_tuned(
     model: TableRegressor,
     X: Any,
     y: npt.ArrayLike,
-    seconds: float,
+    budget: float,
     *,
     fixed: Mapping[str, Any] | None = None,
     schema: Schema | None = None,
@@ -113,7 +113,7 @@ def fit_tuned(
         Its ``random_state``, ``n_jobs`` and ``verbose`` are used for the search, too.
     X : data frame of shape (n, n_columns)
     y : array of shape (n,)
-    seconds : for the search and the fit to all rows
+    budget : seconds for the search and the fit to all rows
     fixed : parameters of the estimator that are not searched for
     schema : what ``model.learn_schema(X)`` found; learned if not given
 
@@ -123,7 +123,7 @@ def fit_tuned(
     """
     this_run = {name: getattr(model.estimator, name) for name in THIS_RUN}
     kept = {name: value for name, value in (fixed or {}).items() if name not in this_run}
-    model.fit_with(X, lambda encoded: tune(encoded, y, seconds, **this_run, **kept), schema=schema)
+    model.fit_with(X, lambda encoded: tune(encoded, y, budget, **this_run, **kept), schema=schema)
     # The search shows a progress line of its own, so its result is silent; clones of the model are not.
     return model.set_params(estimator=clone(model.regressor_).set_params(verbose=this_run["verbose"]))
 

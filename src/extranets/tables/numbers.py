@@ -18,7 +18,7 @@ SIGNS = r"^([+-]?)[$€£¥]\s*|\s*[$€£¥%]$"
 
 
 def likely_styles(values: pa.Array) -> list[str]:
-    """The style that reads most values, and its rival if there is one. A column that is not text counts as written with a point."""
+    """The style that reads most values, and its rival if there is one. Numbers that are not text count as having a point."""
     return fitting_styles(values) if is_text(values.type) else [POINT]
 
 

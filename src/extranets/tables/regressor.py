@@ -234,7 +234,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     @property
     def block_rows(self) -> int:
-        """How many rows are encoded and predicted at a time: fewer if there are many categories, so that memory stays bounded."""
+        """How many rows are encoded and predicted at a time: fewer if there are many categories, to bound the memory."""
         check_is_fitted(self)
         return max(1, min(MOST_BLOCK_ROWS, BLOCK_VALUES // len(self.transformer_.get_feature_names_out())))
 

@@ -126,7 +126,7 @@ class Recoded(io.RawIOBase):
 
 
 def seekable(stream: Prefixed, path: str | os.PathLike[str]) -> BinaryIO:
-    """A file that can be read in any order, as Parquet and Excel need it. What comes from a pipe is first copied to a temporary file."""
+    """A file that can be read in any order, as Parquet and Excel need it. A pipe is first copied to a temporary file."""
     if os.fspath(path) != "-":
         return open(path, "rb")
     file = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it

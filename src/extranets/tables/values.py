@@ -7,8 +7,9 @@ never depends on the cells beside it. A style is named after how it writes a lar
 
 - ``1234.5`` and ``1234,5``: a decimal point or comma.
 - ``1,234.5`` and ``1.234,5``: groups of three digits as well.
-- ``1234``: no value in training had a point or a comma. New values may have a decimal point or comma. But a comma before three digits, as
-  in ``1,250``, is not read, as it may divide thousands; nor is a point in a file with semicolons, where commas are decimal.
+- ``1234``: no value in training had a point or a comma. New values may have a decimal point or comma. But a comma before three
+  digits, as in ``1,250``, is not read, as it may divide thousands; nor is a point in a file with semicolons, where commas are
+  decimal.
 
 The style that reads most values of a column is taken. Two may read all of them: ``1.250`` is 1.25 or 1250. A point is then
 decimal, except in a file with semicolons, where nobody can tell. A comma is then decimal in a file with semicolons; elsewhere

@@ -81,7 +81,7 @@ class TableWriter:
             if kind is None:
                 self.close()
             elif self._path is not None:
-                self._layout.finish()  # the file is deleted, but a writer that is not finished would complain when it is collected
+                self._layout.finish()  # the file goes, but a writer that is not finished would complain when collected
         finally:
             if self._path is not None:
                 self._layout.file.close()

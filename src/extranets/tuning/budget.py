@@ -31,7 +31,7 @@ SMALL_SPLITS = 2  # at least so many for small tables, whose splits hold out few
 MOST_SPLITS = 10
 MOST_RIVALS = 63
 STAY = 3  # one out of so many rivals goes on to the next rung
-FINAL_SHARE = 0.3  # so much of the budget may be left to the final fit
+FINAL_SHARE = 0.3  # the final fit may take so much of the budget
 SEARCH_SHARE = 0.1  # if less of the budget is left for it, a search is not begun
 LATE = 1.25  # a rung is stopped after so many times its share of the time
 
@@ -95,9 +95,10 @@ def tune(
     -------
     ExtraNetsRegressor
         Fitted to all rows. Its attribute ``tuning_`` is a list of dicts, one for each candidate and rung. The last rung comes
-        first; within a rung the candidate to choose comes first, then the others from the best on. Keys: ``parameters`` (what differs from the default; empty for the default itself), ``rung``, ``splits``,
-        ``score`` (a multiple of the default's on the same rows, smaller is better; infinite where training failed), and
-        ``seconds``. It is empty where no search took place. It is not stored in model files.
+        first; within a rung the candidate to choose comes first, then the others from the best on. Keys: ``parameters`` (what
+        differs from the default; empty for the default itself), ``rung``, ``splits``, ``score`` (a multiple of the default's
+        on the same rows, smaller is better; infinite where training failed), and ``seconds``. The list is empty where no
+        search took place. It is not stored in model files.
 
     Notes
     -----

@@ -91,7 +91,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one candidate's trials. ``scores`` has one entry for each split: smaller is better; infinite where training failed."""
+    """One candidate's scores, one for each split: smaller is better; infinite where training failed."""
 
     scores: list[float]
     seconds: float  # of all its fits together
