@@ -455,7 +455,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Make it fitted."""
         require(stored["fit_info"] is not None and stored["n_features"] is not None, "what the fit was is missing")
         check_types(stored["fit_info"], FIT_INFO)
-        require(stored["fit_info"]["n_features"] == stored["n_features"], "what the fit was does not fit the features")
+        info = stored["fit_info"]
+        require(info["n_features"] == stored["n_features"], "what the fit was does not fit the features")
+        require(info["n_rows"] >= 1 and 0 <= info["seconds"] < np.inf, "what the fit was cannot be")
         self._check_fitted_to(stored)
         self._set(Fit(stored["model"], stored["extras"]), stored["fit_info"])
         self.n_features_in_ = stored["n_features"]
@@ -476,9 +478,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         require(model.source.n_features == stored["n_features"], "the networks do not fit the features")
         require(names is None or len(names) == stored["n_features"], "the features' names do not fit their number")
         check_types(stored["extras"], self._extra_types)
-        self._check_extras(model, stored["extras"])
+        self._check_extras(model, stored["extras"], stored["fit_info"]["n_rows"])
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         """Refuse, by ``ValueError``, what does not go with the model."""
         return
 

@@ -150,6 +150,9 @@ class BootstrapNetsRegressor(TrainedRegressor):
         """Intervals that hold something of this fit."""
         return (JackknifePlus(bag.in_bag, bag.residuals),) if self.interval == JackknifePlus.name else ()
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
-        fits = extras["_out_of_bag"].shape[1:] == (model.n_outputs,)
-        require(fits, "out-of-bag predictions do not fit the outputs")
+    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+        found = extras["_out_of_bag"]
+        require(found.shape[1:] == (model.n_outputs,), "out-of-bag predictions do not fit the outputs")
+        require(
+            len(found) >= n_rows, "out-of-bag predictions of fewer rows than the fit had"
+        )  # rows without weight have them, too

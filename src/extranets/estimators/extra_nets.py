@@ -46,7 +46,15 @@ CANDIDATES: dict[str, tuple[str | None, ...]] = {
     "medium": ("piecewise_linear", None),
     "high": ("piecewise_linear", None, "periodic"),
 }
-CHOSEN = (*AUTOMATIC, "numeric_encoding", "noise_model")  # what `settings_` tells
+CHOSEN: dict[str, Any] = {  # what `settings_` tells
+    "hidden_layer_sizes": tuple[int, ...],
+    "learning_rate_init": float,
+    "alpha": float,
+    "batch_size": int,
+    "max_iter": int,
+    "numeric_encoding": str | None,
+    "noise_model": str,
+}
 INTERVALS: tuple[type[Interval], ...] = (Calibrated, Paper, Total, CvPlus)
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -348,6 +356,6 @@ class ExtraNetsRegressor(TrainedRegressor):
             return HeadNoise.of(networks.n_outputs), held
         return ConstantNoise.learn(held, networks.n_members), held
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         if extras["settings_"] is not None:  # as it is in early files
-            check_types(extras["settings_"], dict.fromkeys(CHOSEN, Any))
+            check_types(extras["settings_"], CHOSEN)

@@ -70,5 +70,5 @@ class MeanVarianceRegressor(TrainedRegressor):
         noise = HeadNoise.of(network.n_outputs)
         return Fit(Predictor.without_rows(units, network, noise, self.intervals, Total.name))
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any]) -> None:
+    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         require(model.source.n_members == 1, "more than one network")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from extranets._arrays import Array
 from extranets._warnings import warn_user
 from extranets.model_file import require, storable
+from extranets.model_file.typed import fits
 from extranets.onnx_graph import Bounds, Value
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
@@ -56,8 +56,8 @@ class Conformal:
         return quantile
 
     def _check_stored(self) -> None:
-        plain = (isinstance(value, str | Number) for value in self.construction.values())
-        require(all(plain), "construction holds more than texts and numbers")
+        plain = (isinstance(value, str) or (fits(value, int) and value >= 1) for value in self.construction.values())
+        require(all(plain), "construction holds more than texts and counts")
         require(self.scores.ndim in (1, 2) and self.scores.size > 0, "scores have the wrong shape")
         # Infinite ones come from a scale of almost zero.
         require((self.scores >= 0).all(), "scores are negative or NaN")

@@ -211,3 +211,4 @@ class Predictor:
             check_types(self.expected, dict.fromkeys(EXPECTED, Array))
             for name, values in self.expected.items():
                 check_variances(values, (self.n_outputs,), name)
+            require((self.expected["coverage"] <= 1 + 1e-9).all(), "coverage is above 1")  # but for rounding
