@@ -133,6 +133,7 @@ CASES = [
     ("extra_nets_cv_plus", array("learned._cv_plus.residuals", with_value(-1.0)), "negative"),
     ("extra_nets_cv_plus", array("learned._cv_plus.residuals", lambda a: a[:, :1]), "do not fit the outputs"),
     ("extra_nets_cv_plus", field("_cv_plus", "ensembles", []), "folds that are not there"),
+    ("extra_nets_cv_plus", learned("_factors", None), "folds without a calibration"),
     ("extra_nets_student", array("learned._dof", with_value(2.0)), "degrees of freedom are not above 2"),
     ("extra_nets_student", array("learned._dof", with_value(np.nan)), "degrees of freedom are not above 2"),
     ("extra_nets_student", array("learned._dof", lambda a: a[:1]), "degrees of freedom do not fit the outputs"),
