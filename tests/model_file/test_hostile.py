@@ -94,6 +94,8 @@ CASES = [
     # how they were trained
     ("extra_nets", field("_fitted.recipe", "seed", 2**63 * -1), "seed"),
     ("extra_nets", field("_fitted.recipe", "sampling", {"tuple": [[1]]}), "more than texts and numbers"),
+    *[("extra_nets", field("_fitted.recipe", "sampling", {"tuple": [None, 0.8, "redraw", 0.0][:n]}), "sampling does not fit")
+      for n in (0, 1, 4)],
     ("extra_nets", field("_fitted.recipe", "data", "text"), "data is a str"),
     ("extra_nets", field("_fitted", "n_members", 1), "more members"),
     ("extra_nets", array("learned._fitted.restarts", lambda a: a[:1]), "restarts do not fit"),
@@ -178,7 +180,7 @@ CASES = [
     ("pbp", parameter("n_passes", []), "n_passes"),
     ("extra_nets", parameter("interval", "wide"), "interval"),
     ("extra_nets", parameter("interval", []), "ExtraNetsRegressor"),
-    ("extra_nets", parameter("keep_prob", []), "more than texts and numbers"),
+    ("extra_nets", parameter("keep_prob", []), "keep_prob"),
     ("extra_nets", parameter("keep_prob", 2), "keep_prob"),
     ("extra_nets", parameter("null_members", "keep"), "null_members"),
     ("extra_nets", parameter("n_starts", 1), "under two names"),
