@@ -128,11 +128,11 @@ def all_of(*changes):
     return change
 
 
-def graft(other, path):
-    """Puts a part of another file, with its arrays, in the place of this one's."""
+def graft(other, path, to=None):
+    """Puts a part of another file, with its arrays, in the place of this one's, or elsewhere."""
 
     def change(parts):
-        parts.put(path, json.loads(json.dumps(other.get(path))))
+        parts.put(to or path, json.loads(json.dumps(other.get(path))))
         for name in other.table:
             if name.startswith(path):
                 parts.set_array(name, other.array(name))

@@ -94,6 +94,8 @@ CASES = [
     # how they were trained
     ("extra_nets", field("_fitted.recipe", "seed", 2**63 * -1), "seed"),
     ("extra_nets", field("_fitted.recipe", "sampling", {"tuple": [[1]]}), "more than texts and numbers"),
+    *[("extra_nets", field("_fitted.recipe", "sampling", {"tuple": [None, 0.8, "redraw", 0.0][:n]}), "sampling does not fit")
+      for n in (0, 1, 4)],
     ("extra_nets", field("_fitted.recipe", "data", "text"), "data is a str"),
     ("extra_nets", field("_fitted", "n_members", 1), "more members"),
     ("extra_nets", array("learned._fitted.restarts", lambda a: a[:1]), "restarts do not fit"),
@@ -133,6 +135,7 @@ CASES = [
     ("extra_nets_cv_plus", array("learned._cv_plus.residuals", with_value(-1.0)), "negative"),
     ("extra_nets_cv_plus", array("learned._cv_plus.residuals", lambda a: a[:, :1]), "do not fit the outputs"),
     ("extra_nets_cv_plus", field("_cv_plus", "ensembles", []), "folds that are not there"),
+    ("extra_nets_cv_plus", learned("_factors", None), "folds without a calibration"),
     ("extra_nets_student", array("learned._dof", with_value(2.0)), "degrees of freedom are not above 2"),
     ("extra_nets_student", array("learned._dof", with_value(np.nan)), "degrees of freedom are not above 2"),
     ("extra_nets_student", array("learned._dof", lambda a: a[:1]), "degrees of freedom do not fit the outputs"),
@@ -177,7 +180,7 @@ CASES = [
     ("pbp", parameter("n_passes", []), "n_passes"),
     ("extra_nets", parameter("interval", "wide"), "interval"),
     ("extra_nets", parameter("interval", []), "ExtraNetsRegressor"),
-    ("extra_nets", parameter("keep_prob", []), "more than texts and numbers"),
+    ("extra_nets", parameter("keep_prob", []), "keep_prob"),
     ("extra_nets", parameter("keep_prob", 2), "keep_prob"),
     ("extra_nets", parameter("null_members", "keep"), "null_members"),
     ("extra_nets", parameter("n_starts", 1), "under two names"),

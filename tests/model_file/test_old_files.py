@@ -81,6 +81,19 @@ def test_warm_starts_go_on(name, path):
 
 
 @pytest.mark.parametrize(
+    ("name", "changed"), [("extra_nll", "keep_prob"), ("deep_ensemble_warm", "adversarial_epsilon")]
+)
+def test_a_parameter_that_changed_before_saving_is_no_part_of_the_fit(name, changed, path):
+    parts = take_apart(FILES[name])
+    put(f"parameters.{changed}", 0.5)(parts)
+    path.write_bytes(put_together(parts))
+    model = extranets.load(path)
+    X, y, weight, *_ = cases.table(name)
+    with pytest.raises(ValueError, match="only n_estimators may change"):
+        model.set_params(warm_start=True, n_estimators=model.n_estimators + 1).fit(X, y, weight)
+
+
+@pytest.mark.parametrize(
     ("name", "intervals"),
     [
         ("extra_calibrated", ["paper", "total"]),

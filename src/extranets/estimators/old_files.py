@@ -52,6 +52,8 @@ ENTRIES = {
     "fit_info": dict[str, Any] | None,
     "learned": dict[str, Any] | None,
 }
+# What a recipe's ``sampling`` holds today, in order, for estimators that have no such parameter.
+SAMPLING: dict[str, Any] = {"held_out": None, "keep_prob": 1.0, "null_members": "redraw", "adversarial_epsilon": 0.0}
 RENAMED = {"n_restarts": "n_starts"}
 # What estimators did before it was a parameter, where that is not its default.
 BEFORE: dict[str, dict[str, Any]] = {
@@ -106,11 +108,15 @@ class Old:
     parameters: dict[str, Any]
     learned: dict[str, Any]
 
-    def networks(self, keep_prob: Any = 1.0, null_members: Any = "redraw", adversarial: Any = 0.0) -> TrainedNetworks:
-        """With the recipe in today's words: a warm start compares them."""
+    def networks(self, *others: str) -> TrainedNetworks:
+        """With the recipe in today's words: a warm start compares them. ``others`` names what the old one held besides the
+        share of the rows that are held out: values at the time of the fit, which parameters may have left since.
+        """
         old: OldNetworks = self.learned["_fitted"]
-        share = old.recipe.sampling[0] if old.recipe.sampling else None
-        recipe = replace(old.recipe, sampling=(share, keep_prob, null_members, adversarial))
+        names = ("held_out", *others)
+        require(len(old.recipe.sampling) == len(names), "sampling does not fit the estimator")
+        sampling = SAMPLING | dict(zip(names, old.recipe.sampling, strict=True))
+        recipe = replace(old.recipe, sampling=tuple(sampling.values()))
         return checked(TrainedNetworks(checked(recipe), old.n_members, old.ensemble, old.restarts, old.loss_curve))
 
     def model(self, source: Source, noise: Noise, *intervals: Interval, dof: Array | None = None) -> Predictor:
@@ -142,7 +148,7 @@ Upgrade = Callable[[Old], tuple[Predictor, dict[str, Any]]]
 
 def extra_nets(old: Old) -> tuple[Predictor, dict[str, Any]]:
     learned = old.learned
-    networks = old.networks(old.parameters.get("keep_prob", 0.9), old.parameters.get("null_members", "redraw"))
+    networks = old.networks("keep_prob", "null_members")
     noise: Noise = HeadNoise(learned["_noise"]) if networks.learns_noise else ConstantNoise(learned["_noise"])
     if learned["_noise_model"] is not None:
         noise = NetworkNoise(learned["_noise_model"], learned["_noise"])
@@ -175,7 +181,7 @@ def mc_dropout(old: Old) -> tuple[Predictor, dict[str, Any]]:
 
 
 def deep_ensemble(old: Old) -> tuple[Predictor, dict[str, Any]]:
-    networks = old.networks(adversarial=old.parameters.get("adversarial_epsilon", 0.0))
+    networks = old.networks("adversarial_epsilon")
     return old.model(networks, HeadNoise(old.learned["_noise"]), Total()), {}
 
 
