@@ -21,6 +21,7 @@ from extranets.evaluation import (
     r_squared,
     scores,
 )
+from extranets.predictor.distributions import Normal, Student
 from extranets.tables import TableRegressor
 
 
@@ -68,40 +69,46 @@ def test_targets_of_another_length_are_refused(fitted):
 
 
 def distribution(p):
-    return stats.norm(p.mean, p.std) if p.dof is None else stats.t(p.dof, p.mean, p.std * np.sqrt((p.dof - 2) / p.dof))
+    dof = p.shape.dof
+    return stats.norm(p.mean, p.std) if dof is None else stats.t(dof[0], p.mean, p.std * np.sqrt((dof[0] - 2) / dof[0]))
 
 
 def test_the_distribution_is_that_of_the_model(fitted, predictions):
     model, X, y = fitted
-    assert predictions.dof == model.degrees_of_freedom_ is not None
+    assert predictions.shape.dof[0] == model.degrees_of_freedom_
     np.testing.assert_allclose(distribution(predictions).logpdf(y), model.predict_dist(X).logpdf(y))
-    assert replace(predictions, dof=4.321).distribution == "Student's t with 4.32 degrees of freedom"
-    assert replace(predictions, dof=None).distribution == "Normal"
+    assert (
+        replace(predictions, shape=Student(np.array([4.321]))).distribution
+        == "Student's t with 4.32 degrees of freedom"
+    )
+    assert replace(predictions, shape=Normal()).distribution == "Normal"
 
 
 def test_a_model_without_degrees_of_freedom_is_normal():
     X, y = linear_process(120, random_state=0).X, linear_process(120, random_state=0).y
     model = PBPRegressor((5,), max_iter=2, random_state=0).fit(X, y)
-    assert predict_with_targets(model, X, y, levels=[0.9]).dof is None
+    assert predict_with_targets(model, X, y, levels=[0.9]).shape == Normal()
 
 
 def test_a_table_passes_the_degrees_of_freedom_on(fitted):
     _, X, y = fitted
     model = TableRegressor(ExtraNetsRegressor(3, (5,), max_iter=5, random_state=0)).fit(X, y)
-    assert predict_with_targets(model, X, y, levels=[0.9]).dof == model.regressor_.degrees_of_freedom_ is not None
+    found = predict_with_targets(model, X, y, levels=[0.9]).shape.dof
+    assert found is not None and found[0] == model.regressor_.degrees_of_freedom_
 
 
 @pytest.mark.parametrize("dof", [None, 3.0])
 def test_scores_are_those_of_the_metrics(predictions, dof):
-    p = replace(predictions, dof=dof)
+    p = replace(predictions, shape=Normal() if dof is None else Student(np.array([dof])))
     found = scores(p, 0.8)
     lower, upper = p.at(0.8)
     assert found["coverage"] == np.mean((lower <= p.y) & (p.y <= upper))
     assert found["interval_score"] == metrics.interval_score(p.y, lower, upper, 0.8)
     assert found["r2"] == pytest.approx(1 - np.sum((p.y - p.mean) ** 2) / np.sum((p.y - p.y.mean()) ** 2))
     assert found["log_likelihood"] == pytest.approx(distribution(p).logpdf(p.y).mean())
-    assert found["crps"] == metrics.crps_student_t(p.y, p.mean, p.std, p.dof)
-    assert found["calibration_error"] == metrics.calibration_error(p.y, p.mean, p.std, dof=p.dof)
+    assert found["crps"] == metrics.crps_student_t(p.y, p.mean, p.std, dof)
+    error = metrics.calibration_error(p.y, p.mean, p.std, dof=dof)
+    assert found["calibration_error"] == pytest.approx(error, abs=1e-12)
     assert found["epistemic_share"] == pytest.approx(p.epistemic.sum() / (p.epistemic + p.aleatoric).sum())
 
 

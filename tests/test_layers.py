@@ -57,7 +57,6 @@ STRANGERS = {
     ("held_out", "metrics"),
     ("held_out", "onnx_graph"),
     ("predictor", "data"),
-    ("predictor", "metrics"),
     ("estimators", "data"),
     ("tuning", "data"),
     ("metrics", "data"),

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from extranets import metrics
 from extranets._arrays import Array
 from extranets._sklearn import rows_of
+from extranets.predictor.distributions import Normal
+from extranets.predictor.part import Distribution
 
 # Close enough together for a slider; the levels that people ask for are among them.
 LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
@@ -40,7 +42,7 @@ class Predictions:
     features: Any = field(default_factory=dict)
     members: Array | None = None
     loss_curve: Array | None = None
-    dof: float | None = None  # degrees of freedom of Student's t as predictive distribution; None: Normal
+    shape: Distribution = field(default_factory=Normal)  # of the predictive distribution
     about: dict[str, Any] = field(default_factory=dict)  # the model and the table in words, for headings
 
     def __len__(self) -> int:
@@ -58,7 +60,7 @@ class Predictions:
     @property
     def distribution(self) -> str:
         """The shape of the predictive distribution in words."""
-        return "Normal" if self.dof is None else f"Student's t with {self.dof:.3g} degrees of freedom"
+        return self.shape.describe()
 
     def at(self, coverage: float) -> tuple[Array, Array]:
         """Lower and upper bounds at one of the levels. Shape: ``(n,)`` each."""
@@ -96,7 +98,7 @@ def predict_with_targets(
             f"Predictions of one target are compared with one column; got {parts.mean.shape} and {observed.shape}."
         )
     bounds = np.asarray(model.predict_interval(X, levels))
-    curve, dof = getattr(model, "loss_curve_", None), getattr(model, "degrees_of_freedom_", None)
+    curve = getattr(model, "loss_curve_", None)
     return Predictions(
         observed,
         parts.mean,
@@ -106,7 +108,7 @@ def predict_with_targets(
         bounds,
         members=np.asarray(model.predict_members(X), dtype=np.float64) if members else None,
         loss_curve=None if curve is None else np.asarray(curve, dtype=np.float64),
-        dof=None if dof is None else float(dof),
+        shape=getattr(model, "distribution_", Normal()),
         **named,
     )
 
@@ -120,9 +122,9 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
         "rmse": metrics.rmse(p.y, p.mean),
         "mae": metrics.mae(p.y, p.mean),
         "r2": r_squared(p.y, p.mean),
-        "log_likelihood": metrics.student_t_log_likelihood(p.y, p.mean, std, p.dof),
-        "crps": metrics.crps_student_t(p.y, p.mean, std, p.dof),
-        "calibration_error": metrics.calibration_error(p.y, p.mean, std, dof=p.dof),
+        "log_likelihood": p.shape.log_likelihood(p.y, p.mean, std),
+        "crps": p.shape.crps(p.y, p.mean, std),
+        "calibration_error": metrics.calibration_error(p.shape.normal_errors(p.y, p.mean, std), 0.0, 1.0),
         "sharpness": metrics.sharpness(std),
         "coverage": metrics.coverage(p.y, lower, upper),
         "mean_width": metrics.mean_width(p.y, lower, upper),

@@ -190,7 +190,7 @@ CASES = [
     ("extra_nets_encoded", array("model.source.recipe.architecture.encoding.edges", with_value(np.nan)), "must increase"),
     ("extra_nets_encoded", array("model.source.recipe.architecture.encoding.edges", lambda a: a[1:]), "offsets do not fit"),
     ("extra_nets_encoded", array("model.source.recipe.architecture.encoding.columns", lambda a: a + 1), "not there"),
-    ("extra_nets_encoded", array("model.source.recipe.architecture.encoding.columns", lambda a: a - 1), "from 0 on"),
+    ("extra_nets_encoded", array("model.source.recipe.architecture.encoding.columns", lambda a: a - 1), "increasing and not negative"),
     ("extra_nets_periodic", array("model.source.recipe.architecture.encoding.frequencies", with_value(np.nan)), "finite"),
     ("extra_nets_periodic", array("model.source.recipe.architecture.encoding.frequencies", lambda a: a[:0]), "at least one"),
     # passes

@@ -17,6 +17,7 @@ from extranets import ExtraNetsRegressor, plots
 from extranets.data import linear_process
 from extranets.evaluation import binomial_limits
 from extranets.plots.intervals import shown_rows
+from extranets.predictor.distributions import Normal
 from extranets.uncertainty import predictive
 from tests.report.examples import fitted, made
 
@@ -164,7 +165,7 @@ def test_calibration_blames_a_right_model_as_rarely_as_it_says():
 def test_calibration_quantiles_are_those_of_the_predictive_distribution():
     """4,000 rows of t(3): shares within 4 standard errors sqrt(p (1 - p) / n); not if they are taken for Normal."""
     p = made(4000, dof=3.0)
-    shown, normal = plots.CalibrationDisplay.of(p), plots.CalibrationDisplay.of(replace(p, dof=None))
+    shown, normal = plots.CalibrationDisplay.of(p), plots.CalibrationDisplay.of(replace(p, shape=Normal()))
     level = shown.quantile_levels
     margin = 4 * np.sqrt(level * (1 - level) / 4000)
     assert (np.abs(shown.quantile_observed - level) < margin).all() and shown.as_hoped

@@ -11,6 +11,7 @@ import pandas as pd
 from extranets import ExtraNetsRegressor
 from extranets.data import nonlinear_process
 from extranets.evaluation import LEVELS, Predictions, predict_with_targets
+from extranets.predictor.distributions import Normal, Student
 from extranets.uncertainty import predictive
 
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -58,7 +59,7 @@ def made(
         "aleatoric": 0.75 * std**2,
         "levels": levels,
         "bounds": predictive.interval(mean, std, levels, dof),
-        "dof": dof,
+        "shape": Normal() if dof is None else Student(np.array([dof])),
         "features": {"width": std, "noise": rng.normal(size=n), "group": rng.choice(["a", "b", "c"], n)},
         "members": mean + 0.5 * std * rng.normal(size=(6, n)),
     }

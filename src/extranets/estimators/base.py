@@ -31,7 +31,7 @@ from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
-from extranets.predictor.part import Interval, Noise, Source
+from extranets.predictor.part import Distribution, Interval, Noise, Source
 from extranets.predictor.units import fingerprint
 from extranets.uncertainty.components import Components
 
@@ -177,6 +177,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         if not isinstance(found, Calibrated):
             return None
         return found.factors[:, 0] if self.target_is_vector_ else found.factors
+
+    @property
+    def distribution_(self) -> Distribution:
+        """Shape of the predictive distribution in use."""
+        return self._chosen().distribution
 
     @property
     def degrees_of_freedom_(self) -> float | Array | None:

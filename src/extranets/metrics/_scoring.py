@@ -11,12 +11,12 @@ from sklearn.compose import TransformedTargetRegressor
 from extranets._arrays import Array
 from extranets._sklearn.scorer import BaseScorer
 from extranets.metrics.checks import Weights
-from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
+from extranets.metrics.distributions import crps_gaussian, gaussian_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
-from extranets.uncertainty.predictive import Dof
 
-Moments = tuple[Array, Array, Dof]  # means, standard deviations and degrees of freedom
+# Means, standard deviations, and the shape that the estimator's ``distribution_`` has; None: Normal.
+Moments = tuple[Array, Array, Any]
 POINTS = 33  # points of an interval that are mapped back through a transformation of the target
 
 
@@ -29,7 +29,7 @@ class IntervalScorer(BaseScorer):
 
 
 class DistributionScorer(BaseScorer):
-    """A score of predictive means, standard deviations and degrees of freedom, if there are any."""
+    """A score of predictive means, standard deviations and a shape."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
         return float(self._sign * self._score_func(y_true, _moments(estimator, X), **{**self._kwargs, **given}))
@@ -46,7 +46,10 @@ def coverage_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_
 
 
 def crps(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
-    return crps_student_t(y_true, *y_pred, sample_weight=sample_weight)
+    mean, std, shape = y_pred
+    if shape is None:
+        return crps_gaussian(y_true, mean, std, sample_weight=sample_weight)
+    return shape.crps(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
 
 
 def log_likelihood(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
@@ -55,7 +58,10 @@ def log_likelihood(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weight
             "Some predictions have a standard deviation of 0, as after training with a constant target, and so no density. "
             "Use crps_scorer or interval_score_scorer."
         )
-    return student_t_log_likelihood(y_true, *y_pred, sample_weight=sample_weight)
+    mean, std, shape = y_pred
+    if shape is None:
+        return gaussian_log_likelihood(y_true, mean, std, sample_weight=sample_weight)
+    return shape.log_likelihood(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
 
 
 def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
@@ -77,7 +83,7 @@ def _moments(estimator: Any, X: Any) -> Moments:
             f"interval_score_scorer, or fit {type(estimator.regressor_).__name__} to the target as it is."
         )
     mean, std = estimator.predict(X, return_std=True)
-    return np.asarray(mean), np.asarray(std), getattr(estimator, "degrees_of_freedom_", None)
+    return np.asarray(mean), np.asarray(std), getattr(estimator, "distribution_", None)
 
 
 def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ from extranets._arrays import Array
 from extranets.evaluation import Predictions
 from extranets.plots.display import NothingToShow, PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, percent, short
-from extranets.uncertainty import predictive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,5 +123,7 @@ def _running(members: Array, counts: npt.NDArray[np.intp]) -> list[tuple[Array, 
 
 
 def _scores(p: Predictions, mean: Array, spread: Array, coverage: float) -> tuple[float, float, float]:
-    lower, upper = predictive.interval(mean, np.sqrt(spread + p.aleatoric), [coverage], p.dof)[..., 0].T
+    below, above = p.shape.multiples(np.array([(1 - coverage) / 2, (1 + coverage) / 2]))[0]
+    std = np.sqrt(spread + p.aleatoric)
+    lower, upper = mean + below * std, mean + above * std
     return metrics.rmse(p.y, mean), metrics.mean_width(p.y, lower, upper), metrics.coverage(p.y, lower, upper)

@@ -13,16 +13,16 @@ from extranets.evaluation import VAGUE, Predictions
 from extranets.plots.display import PredictionsDisplay
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, LONGEST_NAME, SECOND, cut, legend, percent, short
 from extranets.plots.intervals import shown_rows
-from extranets.uncertainty import predictive
+from extranets.predictor.part import Distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from scipy.stats._distn_infrastructure import rv_continuous_frozen
     from typing_extensions import Self
 
 MOST_POINTS = 1000
 FARTHEST = 4.0  # standard deviations that the histogram shows; what lies farther counts in its last bars
 MOST_QUANTILES = 200
+GRID_POINTS = np.linspace(-FARTHEST, FARTHEST, 161)  # where the predicted density is drawn
 
 
 @dataclass(eq=False)
@@ -43,10 +43,11 @@ class ResidualsDisplay(PredictionsDisplay):
         Quantiles of the predictive distribution in its standard deviations, and of the standardised residuals.
     far, expected_far : float
         Share of rows more than two predicted standard deviations off, and the share that the distribution has there.
-    dof : float or None
-        Degrees of freedom of Student's t as predictive distribution; None: it is Normal.
+    predicted : array of shape (161,)
+        Density of the predictive distribution, in its standard deviations, at even distances from one end of the histogram to
+        the other.
     distribution : str
-        The same in words.
+        The predictive distribution in words.
     target : str
     """
 
@@ -62,7 +63,7 @@ class ResidualsDisplay(PredictionsDisplay):
     quantiles: Array
     far: float
     expected_far: float
-    dof: float | None
+    predicted: Array
     distribution: str
     target: str = "y"
 
@@ -73,10 +74,13 @@ class ResidualsDisplay(PredictionsDisplay):
         sure = p.std == 0  # an error there has no size in standard deviations
         z = residual[~sure] / p.std[~sure]
         far = float((np.abs(z) > 2).mean()) if len(z) else float("nan")
-        expected_far = 2 * float(_shape(p.dof).cdf(-2))
-        parts = (*_histogram(z), *_quantiles(z, p.dof))
-        words = (p.dof, p.distribution, p.target)
-        return cls(p.mean[rows], residual[rows], *_bias(residual), *parts, far, expected_far, *words)
+        standard = p.shape.frozen(np.zeros(()), np.ones(()))
+        expected_far = float(standard.cdf(-2) + standard.sf(2))
+        parts = (*_histogram(z), *_quantiles(z, p.shape))
+        words = (p.distribution, p.target)
+        return cls(
+            p.mean[rows], residual[rows], *_bias(residual), *parts, far, expected_far, standard.pdf(GRID_POINTS), *words
+        )
 
     @property
     def panels(self) -> tuple[str, ...]:
@@ -129,8 +133,7 @@ class ResidualsDisplay(PredictionsDisplay):
 
     def _draw_histogram(self, ax: Axes) -> None:
         ax.stairs(self.density, self.edges, fill=True, color=ACCENT, alpha=0.35, label="residuals")
-        x = np.linspace(-FARTHEST, FARTHEST, 161)
-        ax.plot(x, _shape(self.dof).pdf(x), color=SECOND, linewidth=1.6, label="predicted")
+        ax.plot(GRID_POINTS, self.predicted, color=SECOND, linewidth=1.6, label="predicted")
         ax.set(xlabel="residual / predicted standard deviation", ylabel="density")
         legend(ax, loc="upper left")
 
@@ -138,11 +141,6 @@ class ResidualsDisplay(PredictionsDisplay):
         ax.axline((0, 0), slope=1, **DIAGONAL)
         ax.plot(self.expected, self.quantiles, "o", color=ACCENT, markersize=3.2, markeredgewidth=0)
         ax.set(xlabel="predicted quantile", ylabel="residual / predicted std")
-
-
-def _shape(dof: float | None) -> rv_continuous_frozen:
-    """The predictive distribution at mean 0 and standard deviation 1."""
-    return predictive.distribution(np.zeros(()), np.ones(()), dof)
 
 
 def _bias(residual: Array) -> tuple[float, float, float, float]:
@@ -163,9 +161,9 @@ def _histogram(z: Array) -> tuple[Array, Array]:
     return edges, counts / (len(z) * np.diff(edges))
 
 
-def _quantiles(z: Array, dof: float | None) -> tuple[Array, Array]:
+def _quantiles(z: Array, shape: Distribution) -> tuple[Array, Array]:
     """Expected and observed quantiles at the same probabilities: one for each residual, but at most 200."""
     if not len(z):
         return np.empty(0), np.empty(0)
     ranks = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(np.intp))
-    return predictive.multiples((ranks + 0.5) / len(z), dof), np.sort(z)[ranks]
+    return shape.multiples((ranks + 0.5) / len(z))[0], np.sort(z)[ranks]

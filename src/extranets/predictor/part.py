@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from extranets._arrays import Array, Float32
 from extranets.engine import Machine, Moments
@@ -26,6 +27,9 @@ from extranets.uncertainty.components import HeldOut
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
     from typing_extensions import Self  # typing has it from Python 3.11 on
+
+CRPS_POINTS = 10_000
+FARTHEST = 38.0  # standard deviations: floats know no smaller tail of a Normal distribution
 
 Number = TypeVar("Number", Array, Value)  # the same arithmetic for arrays and for values of an ONNX graph
 
@@ -226,9 +230,50 @@ class Distribution(ABC):
         """Degrees of freedom, where it has any. Shape: ``(n_outputs,)``."""
         return None
 
+    def describe(self) -> str:
+        """In words, for reports."""
+        return self.name
+
+    # Scores of predictions. Shape: y, mean, std ``(n,)`` or ``(n, n_outputs)``, weight ``(n,)``; `metrics` says what they mean.
+
+    def log_likelihood(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        return float(np.average(self.frozen(mean, std).logpdf(y), axis=0, weights=weight).mean())
+
+    def crps(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        """By 10,000 evenly spaced quantiles; an error of a constant (std 0) counts as it is."""
+        columns = _columns(y), _columns(mean), _columns(std)
+        points = np.sort(self.multiples((np.arange(CRPS_POINTS) + 0.5) / CRPS_POINTS), axis=1)
+        scores = np.empty(columns[0].shape)
+        for output in range(scores.shape[1]):
+            own = points[output % len(points)]
+            error, scale = columns[0][:, output] - columns[1][:, output], columns[2][:, output]
+            z = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
+            scores[:, output] = np.where(scale > 0, scale * _crps_of_points(own, z), np.abs(error))
+        return float(np.average(scores, axis=0, weights=weight).mean())
+
+    def normal_errors(self, y: Array, mean: Array, std: Array) -> Array:
+        """Errors of a standard Normal distribution that are as likely. Shape: as y."""
+        predicted = self.frozen(mean, std)
+        below, above = predicted.cdf(y), predicted.sf(y)
+        errors = np.where(below < above, ndtri(below), -ndtri(above))  # by the smaller tail, where floats are dense
+        return np.clip(errors, -FARTHEST, FARTHEST)
+
     def check_fits(self, source: Source) -> None:
         """Refuse, by ``ValueError``, a stored part that does not go with these networks."""
         return
+
+
+def _columns(values: Array) -> Array:
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _crps_of_points(points: Array, z: Array) -> Array:
+    """Of a distribution that has these points, ascending, each as likely. Shape: ``(k,)``, ``(n,)`` -> ``(n,)``."""
+    k = len(points)
+    sums = np.concatenate([[0.0], np.cumsum(points)])
+    below = np.searchsorted(points, z)
+    distance = (z * (2 * below - k) + sums[-1] - 2 * sums[below]) / k
+    return distance - (2 * np.arange(k) - k + 1) @ points / k**2
 
 
 def check_variances(values: Array, shape: tuple[int, ...], name: str) -> None:

@@ -43,8 +43,6 @@ class Summary:
         Nominal coverage of the headline and of all figures that show one level.
     distribution : str
         Shape of the predictive distribution in words.
-    dof : float or None
-        Its degrees of freedom if it is Student's t.
     cards, findings : the headline and the verdicts
     scores : dict of str to float
     levels : observed coverage at all levels
@@ -62,7 +60,6 @@ class Summary:
     n: int
     coverage: float
     distribution: str
-    dof: float | None
     cards: list[Card]
     findings: list[Finding]
     scores: dict[str, float]
@@ -105,7 +102,6 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
         n=len(p),
         coverage=coverage,
         distribution=p.distribution,
-        dof=p.dof,
         cards=cards(p, levels[position], scores),
         findings=findings(figures),
         scores=scores,

@@ -274,6 +274,11 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         return self.regressor_.degrees_of_freedom_
 
     @property
+    def distribution_(self) -> Any:
+        """The regressor's own, if it has one."""
+        return self.regressor_.distribution_
+
+    @property
     def settings_(self) -> Any:
         """The regressor's own, if it has any."""
         return self.regressor_.settings_

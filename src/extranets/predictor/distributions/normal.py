@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from extranets._arrays import Array
+from extranets.metrics import crps_gaussian, gaussian_log_likelihood
 from extranets.model_file import storable
 from extranets.predictor.part import Distribution
 from extranets.uncertainty import predictive
@@ -33,6 +34,15 @@ class Normal(Distribution):
 
     def multiples(self, levels: Array) -> Array:
         return predictive.multiples(levels)[None, :]
+
+    def describe(self) -> str:
+        return "Normal"
+
+    def log_likelihood(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        return gaussian_log_likelihood(y, mean, std, sample_weight=weight)
+
+    def crps(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        return crps_gaussian(y, mean, std, sample_weight=weight)
 
     def frozen(self, mean: Array, std: Array) -> rv_continuous_frozen:
         return predictive.distribution(mean, std)

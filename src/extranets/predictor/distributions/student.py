@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from extranets._arrays import Array
+from extranets.metrics import crps_student_t, student_t_log_likelihood
 from extranets.model_file import require, storable
 from extranets.predictor.distributions.normal import Normal
 from extranets.predictor.part import Distribution, Source
@@ -57,8 +58,20 @@ class Student(Distribution):
     def multiples(self, levels: Array) -> Array:
         return predictive.multiples(levels, self.degrees)
 
+    def describe(self) -> str:
+        return f"Student's t with {', '.join(f'{each:.3g}' for each in self.degrees)} degrees of freedom"
+
+    def log_likelihood(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        return student_t_log_likelihood(y, mean, std, self._dof_of(y), sample_weight=weight)
+
+    def crps(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
+        return crps_student_t(y, mean, std, self._dof_of(y), sample_weight=weight)
+
+    def _dof_of(self, y: Array) -> float | Array:
+        return float(self.degrees[0]) if y.ndim == 1 else self.degrees
+
     def frozen(self, mean: Array, std: Array) -> rv_continuous_frozen:
-        return predictive.distribution(mean, std, float(self.degrees[0]) if mean.ndim == 1 else self.degrees)
+        return predictive.distribution(mean, std, self._dof_of(mean) if mean.ndim else float(self.degrees[0]))
 
     @property
     def dof(self) -> Array:
