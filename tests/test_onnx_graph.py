@@ -17,8 +17,8 @@ from extranets.onnx_graph import file
 from extranets.onnx_graph.delta import gradients
 from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
+from extranets.predictor.intervals.bootstrap_percentile import percentiles
 from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
-from extranets.uncertainty.intervals import bootstrap_percentile
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
 
@@ -202,7 +202,7 @@ def test_percentile_bounds_are_numpys(n_members):
     found = run(
         lambda m: [bound for pair in onnx_graph.percentile_bounds(m, n_members, levels) for bound in pair], members
     )
-    expected = bootstrap_percentile.bounds(members, levels)  # (7, 2, 2, 3)
+    expected = percentiles(members, levels)  # (7, 2, 2, 3)
     np.testing.assert_allclose(np.reshape(found, (3, 2, 7, 2)), expected.transpose(3, 2, 0, 1))
 
 

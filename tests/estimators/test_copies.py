@@ -15,7 +15,7 @@ from extranets import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
 )
-from extranets.estimators._copies import CopiedRowsWarning, _hash, count_copies
+from extranets.estimators.copies import CopiedRowsWarning, _hash, count_copies
 
 QUICK = {"hidden_layer_sizes": (3,), "max_iter": 2, "random_state": 0}
 

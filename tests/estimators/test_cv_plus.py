@@ -22,11 +22,13 @@ def table():
 def test_bounds_follow_the_definition(table):
     X, y, new, _ = table
     model = quick().fit(X, y)
-    kept = model._cv_plus
+    kept = model.model_.intervals["cv+"]
     assert len(kept.ensembles) == 4 and set(kept.fold_of_row) == {0, 1, 2, 3}
 
     def predict(fold, rows):
-        return model._y_scaling.undo(engine.moments(kept.ensembles[fold])(model._x_scaling.apply(rows))[0])[:, 0]
+        return model.model_.units.y.undo(engine.moments(kept.ensembles[fold])(model.model_.units.x.apply(rows))[0])[
+            :, 0
+        ]
 
     residual = np.array([abs(y[i] - predict(kept.fold_of_row[i], X[i : i + 1])[0]) for i in range(len(y))])
     centre = np.array([predict(fold, new[:5]) for fold in range(4)])[kept.fold_of_row]  # (n_train, 5)
@@ -40,11 +42,13 @@ def test_members_of_a_fold_did_not_see_it(table):
     """Targets that change places within a fold do not change the networks that left it out."""
     X, y, *_ = table
     model = quick().fit(X, y)
-    fold_2 = model._cv_plus.fold_of_row == 2
+    fold_2 = model.model_.intervals["cv+"].fold_of_row == 2
     spoiled = y.copy()
     spoiled[fold_2] = y[fold_2][::-1]
     again = quick().fit(X, spoiled)
-    for fold, (before, after) in enumerate(zip(model._cv_plus.ensembles, again._cv_plus.ensembles, strict=True)):
+    for fold, (before, after) in enumerate(
+        zip(model.model_.intervals["cv+"].ensembles, again.model_.intervals["cv+"].ensembles, strict=True)
+    ):
         assert np.allclose(before.parameters, after.parameters, atol=1e-3) == (fold == 2)
 
 

@@ -24,6 +24,7 @@ from extranets import ExtraNetsRegressor
 from extranets.data import linear_process
 from extranets.engine import cuda
 from extranets.engine.cuda import gpu, training
+from extranets.estimators.trained import TrainedRegressor
 from tests.engine.cuda_on_host import HostGpu
 from tests.estimators.conftest import small
 from tests.gpu import gpu_or_none, needs_gpu
@@ -105,7 +106,7 @@ def test_who_has_a_device():
     assert set(WITH_DEVICE) == {
         name
         for name in extranets.estimators.__all__
-        if issubclass(getattr(extranets.estimators, name), extranets.estimators._parameters.TrainingParameters)
+        if issubclass(getattr(extranets.estimators, name), TrainedRegressor)
     }
     assert "ExtraNetsRegressor" in WITH_DEVICE and len(WITH_DEVICE) >= 5
 

@@ -12,9 +12,9 @@ from scipy import stats
 import extranets
 from extranets import ExtraNetsRegressor
 from extranets._random import draw_seed
-from extranets.estimators._held_out import hold_out
+from extranets.held_out import hold_out
 from extranets.metrics import interval_score
-from extranets.uncertainty.predictive import FEWEST_ROWS
+from extranets.predictor.distributions.student import FEWEST_ROWS
 
 
 def quick(**changes):

@@ -41,7 +41,7 @@ def table():
 
 
 def scaled(model, X):
-    return model._x_scaling.apply(X).astype(np.float64)
+    return model.model_.units.x.apply(X).astype(np.float64)
 
 
 @pytest.mark.parametrize("name", ENCODED)
@@ -63,7 +63,7 @@ def test_predictions_are_those_of_networks_on_the_wide_table(kind, table):
     assert wide.shape[1] == members.architecture.n_first > 3
     for i, prediction in enumerate(model.predict_members(X_test)):
         layers = reference.unflatten(model.ensemble_[i : i + 1].parameters, members.architecture, members.widths[i])
-        expected = model._y_scaling.undo(reference.forward(layers, wide)[-1])[:, 0]
+        expected = model.model_.units.y.undo(reference.forward(layers, wide)[-1])[:, 0]
         np.testing.assert_allclose(prediction, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor, MCDropoutRegressor, estimators
 from extranets.data import nonlinear_process
-from extranets.estimators import _onnx
+from extranets.predictor import graph_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag", "ignore:.*collapse_r2")
 
@@ -199,7 +199,7 @@ def test_intervals_of_the_bootstrap(interval, table, path):
 def test_rows_that_every_network_drew_are_left_out(table, path):
     X, y, new, _ = table
     model = quick(BootstrapNetsRegressor, n_estimators=3, interval="jackknife+").fit(X, y)
-    assert model._jackknife.in_bag.all(axis=0).any()
+    assert model.model_.intervals["jackknife+"].in_bag.all(axis=0).any()
     assert_same(model, path, new, y)
 
 
@@ -233,7 +233,7 @@ def test_intervals_from_all_training_rows(cls, interval, table, path, monkeypatc
         model.to_onnx(path, coverage=0.99)
     with pytest.warns(UserWarning, match="rows are too few"):
         assert_same(model, path, new, y[:20], coverage=[0.5, 0.99])
-    monkeypatch.setattr(_onnx, "MOST_RESIDUALS", 5)
+    monkeypatch.setattr(graph_parts, "MOST_RESIDUALS", 5)
     with pytest.raises(ValueError, match="Set another interval, or call conformalize"):
         model.to_onnx(path)
     assert_same(model.conformalize(new, table[3]), path, new, y[:20])

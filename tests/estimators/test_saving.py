@@ -197,7 +197,7 @@ def test_parameters_keep_their_types(table, path):
     given = {
         "hidden_layer_sizes": np.array([4, 3]),
         "alpha": np.float32(0.1),
-        "n_restarts": np.int64(2),
+        "n_starts": np.int64(2),
         "keep_prob": np.float64(0.9),
         "max_grad_norm": 1,
         "interval": np.str_("total"),

@@ -8,7 +8,7 @@ import pytest
 
 import extranets
 from extranets import ExtraNetsRegressor, metrics
-from extranets.estimators._noise_model import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
+from extranets.predictor.noise.networks import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
 from extranets.uncertainty.components import HeldOut
 
 CPU = {"device": "cpu", "n_threads": 1}
