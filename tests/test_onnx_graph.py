@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from scipy.special import erfcx
 
@@ -19,20 +18,13 @@ from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
 from extranets.predictor.intervals.bootstrap_percentile import percentiles
 from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
+from tests import graphs
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
 
 
 def run(make, x=ROWS):
-    """What onnxruntime makes of ``make(x)``, one value or several."""
-    graph = Graph()
-    made = make(graph.input("x", x.dtype, ("n", *x.shape[1:])))
-    several = isinstance(made, tuple | list)
-    for k, value in enumerate(made if several else [made]):
-        graph.output(f"out_{k}", value, None)  # any shape
-    session = onnxruntime.InferenceSession(file.as_model(graph, {}, "0").SerializeToString())
-    out = session.run(None, {"x": x})
-    return out if several else out[0]
+    return graphs.run(make, x)
 
 
 def ensemble(hidden=(8, 5), keep_prob=0.5, n_members=6, n_outputs=2, n_heads=2):
