@@ -134,7 +134,7 @@ def test_a_stored_one_that_cannot_be_is_refused(kind):
     found = learned(kind)
     for field in dataclasses.fields(found):
         spoiled = np.full_like(getattr(found, field.name), np.nan)
-        with pytest.raises(ValueError, match=r"\w"):
+        with pytest.raises(ValueError, match=r"\w"):  # each kind has its own words
             checked(dataclasses.replace(found, **{field.name: spoiled}))
     source = {n: models.predictor("constant noise", n).source for n in (1, 2)}
     found.check_fits(source[2])
