@@ -66,7 +66,7 @@ def test_equal_constants_and_nodes_are_kept_once():
     assert len(graph.constants) == 3 and len(graph.nodes) == 6
 
 
-def test_what_no_output_needs_is_left_out():
+def test_nodes_that_no_output_needs_are_left_out():
     graph = Graph()
     x = graph.input("x", np.float64, ("n", 3))
     _ = x * [7.0, 8.0, 9.0]

@@ -89,7 +89,7 @@ def test_epochs_fall_with_the_rows_of_larger_tables(effort):
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
-def test_a_few_rows_more_change_little_in_large_tables(effort):
+def test_epochs_hardly_differ_between_large_tables_of_similar_size(effort):
     """One epoch at most, from the border of small tables on; also where batches become larger."""
     for n_rows in [
         *range(SMALL_TABLE, 5000, 37),
@@ -148,7 +148,7 @@ def test_settings_tell_what_became_of_auto(table):
         ("noise_model", "constant"),
     ],
 )
-def test_what_is_asked_for_wins(table, name, value):
+def test_parameters_that_are_given_are_used(table, name, value):
     model = quick(**{name: value}).fit(*table[:2])
     expected = follow_rows(120, "medium") | {"max_iter": 5, "noise_model": "networks"} | {name: value}
     assert {key: model.settings_[key] for key in expected} == expected
@@ -169,7 +169,7 @@ def test_parameters_stay_as_they_were_and_a_refit_follows_its_rows(table):
     np.testing.assert_array_equal(again.predict(X), ExtraNetsRegressor(**before).fit(X[:60], y[:60]).predict(X))
 
 
-def test_arrays_of_sizes_are_no_auto(table):
+def test_layer_sizes_may_be_an_array(table):
     model = quick(hidden_layer_sizes=np.array([4, 3]), numeric_encoding=None).fit(*table[:2])
     assert model.ensemble_.members.architecture.hidden == (4, 3)
 

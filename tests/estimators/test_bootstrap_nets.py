@@ -61,7 +61,7 @@ def members_and_full(model, X):
     return model.predict_members(X), model.model_.units.y.undo(full[:, None])[:, 0]
 
 
-def test_four_intervals(model, table):
+def test_intervals_follow_the_papers_formulas(model, table):
     """Each against its formula in the paper, from the members' and the full-sample network's predictions."""
     X = table[2]
     members, full = members_and_full(model, X)
@@ -185,7 +185,7 @@ def test_noise_variance_is_that_of_the_interval_in_use(model):
     assert single > averaged == model.noise_variance_
 
 
-def test_too_few_rows_for_a_level_are_said(table):
+def test_a_level_that_needs_more_rows_is_warned_of(table):
     X, y = table[0][:8], table[1][:8]
     model = quick(interval="jackknife+", n_estimators=40).fit(X, y)
     with pytest.warns(UserWarning, match="8 rows are too few"):

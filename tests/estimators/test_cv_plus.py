@@ -52,7 +52,7 @@ def test_members_of_a_fold_did_not_see_it(table):
         assert np.allclose(before.parameters, after.parameters, atol=1e-3) == (fold == 2)
 
 
-def test_it_covers():
+def test_intervals_cover_new_rows():
     """10 tables of 200 rows, 1,000 test rows each."""
     covered = []
     for seed in range(10):
@@ -71,7 +71,7 @@ def test_two_outputs_and_several_levels(table):
     assert np.diff(bounds[:, 1, :, 1]).mean() == pytest.approx(10 * np.diff(bounds[:, 0, :, 1]).mean(), rel=0.1)
 
 
-def test_what_it_needs_is_said(table):
+def test_fits_that_keep_no_folds_networks_are_refused(table):
     with pytest.raises(ValueError, match="noise='cv'"):
         quick(noise="holdout").fit(*table[:2])
     model = quick(interval="paper").fit(*table[:2]).set_params(interval="cv+")
@@ -79,7 +79,7 @@ def test_what_it_needs_is_said(table):
         model.predict_interval(table[2])
 
 
-def test_too_few_rows_for_a_level_are_said(table):
+def test_a_level_that_needs_more_rows_is_warned_of(table):
     model = quick().fit(table[0][:8], table[1][:8])
     with pytest.warns(UserWarning, match="8 rows are too few"):
         assert np.isinf(model.predict_interval(table[2], 0.9)).all()

@@ -101,7 +101,7 @@ def assert_alike(a, b, scale, tolerance, noise=None):
         np.testing.assert_allclose(a[name], b[name], atol=share * unit, rtol=share, err_msg=name)
 
 
-def test_who_has_a_device():
+def test_estimators_whose_networks_adam_trains_have_a_device():
     """All whose networks Adam trains."""
     assert set(WITH_DEVICE) == {
         name
@@ -209,7 +209,7 @@ def test_a_pickle_keeps_the_device(estimator, table, kernels):
 # -- the parameter -------------------------------------------------------------------------------------------------------
 
 
-def test_a_parameter_like_any_other(estimator):
+def test_the_device_is_set_and_cloned_like_other_parameters(estimator):
     assert estimator.device == "cpu" == estimator.get_params()["device"]
     assert clone(estimator.set_params(device="cuda")).device == "cuda"
     assert "device='cuda'" in repr(estimator)

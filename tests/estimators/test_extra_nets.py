@@ -419,7 +419,7 @@ def test_progress_line(table, capsys):
     assert "Training" in line and "networks" in line and "100 %" in line and line.endswith("\n")
 
 
-def test_zero_weight_equals_absence(table):
+def test_rows_of_weight_zero_are_as_good_as_left_out(table):
     X_train, y_train, X_test, _ = table
     weight = np.ones(300)
     weight[::4] = 0

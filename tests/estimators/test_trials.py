@@ -68,7 +68,7 @@ def test_the_better_encoding_is_chosen(process, expected, seed):
     assert model.score(X[200:], y[200:]) > rejected.score(X[200:], y[200:]) + 0.02
 
 
-def test_the_choice_is_as_good_as_telling_it():
+def test_a_chosen_encoding_predicts_as_if_it_had_been_given():
     X, y = bending(200)
     told = quick(numeric_encoding="piecewise_linear").fit(X, y)
     np.testing.assert_array_equal(quick().fit(X, y).predict_interval(X), told.predict_interval(X))
@@ -272,7 +272,7 @@ def test_every_output_has_its_own_curve():
     np.testing.assert_allclose(found, [0.5**DAMPING, 1.0, 1.0, 0.5**STEEPEST])
 
 
-def test_no_curve_where_folds_saw_no_more_rows_than_the_trials():
+def test_errors_are_not_lowered_where_folds_saw_no_more_rows_than_the_trials():
     """Two folds of a small table."""
     for n_seen in (99, 100):
         np.testing.assert_array_equal(

@@ -49,7 +49,7 @@ def test_training_variance_is_unbiased_for_least_squares():
     assert abs(np.mean(estimates) - 1) < 4 * np.std(estimates) / np.sqrt(400)
 
 
-def test_too_many_parameters_are_said():
+def test_too_many_parameters_for_the_rows_are_noticed():
     assert leaves_too_few_degrees(80, 100) and leaves_too_few_degrees(np.array([10, 51]), 100)
     assert not leaves_too_few_degrees(50, 100)
     residual, weight = np.ones((100, 1)), np.ones(100)

@@ -26,7 +26,7 @@ def test_degrees_of_freedom_are_found(dof):
     assert np.mean(found) == pytest.approx(1 / dof, abs=3 * 0.027 / np.sqrt(10))
 
 
-def test_it_is_the_likeliest():
+def test_degrees_of_freedom_are_the_likeliest():
     """scipy's density of the same errors is nowhere higher, on a grid."""
     errors = t_errors(5.0, 1500)
     scaled = errors / np.sqrt(np.mean(errors**2))
@@ -89,7 +89,7 @@ def test_without_held_out_rows_it_is_normal():
     assert Student.without_rows() == Normal()
 
 
-def test_the_limits_are_kept():
+def test_degrees_of_freedom_stay_within_their_limits():
     cauchy = np.random.default_rng(0).standard_cauchy(size=(1000, 1))
     assert FEWEST_DOF <= fitted(cauchy)[0] < FEWEST_DOF + 0.01
     uniform = np.random.default_rng(0).uniform(-1, 1, size=(1000, 1))  # lighter tails than Normal

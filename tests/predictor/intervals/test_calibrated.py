@@ -37,7 +37,7 @@ def test_factors_are_recovered_from_residuals():
         assert (np.abs(factors - [a, b]) < 4 * error).all()
 
 
-def test_useless_spread_gets_the_least_weight_that_it_can_have():
+def test_a_useless_spread_gets_the_smallest_factor_that_is_allowed():
     """1/T: what a mean of T members varies by. b is what likelihood says with that a (gradient zero)."""
     for n_members in (50, 200):
         held = held_out(0.0, 1.0)
@@ -48,7 +48,7 @@ def test_useless_spread_gets_the_least_weight_that_it_can_have():
         assert abs(slope) < 1e-4 and 0.9 < b < 1
 
 
-def test_where_residuals_say_nothing_about_it_the_spread_is_taken_at_its_word():
+def test_the_factor_of_the_spread_stays_near_one_where_errors_say_nothing_about_it():
     """Spread of a millionth of the noise: a stays at 1, less what larger final ensembles lose."""
     held = held_out(0.0, 1.0)
     held = held._replace(spread=held.spread * 1e-6)
@@ -87,6 +87,6 @@ def test_factor_is_lowered_for_a_larger_final_ensemble():
     np.testing.assert_array_equal(same[1], larger[1])
 
 
-def test_no_error_at_all_is_no_trouble():
+def test_factors_are_finite_where_there_is_no_error_at_all():
     held = HeldOut(np.zeros((5, 1)), np.zeros((5, 1)), np.ones((5, 1)), np.ones(5), 3)
     assert np.isfinite(fit_factors(held, np.zeros((5, 1)), 3)).all()
