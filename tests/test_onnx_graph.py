@@ -6,9 +6,7 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from extranets.uncertainty.intervals import bootstrap_percentile
 from scipy.special import erfcx
 
 from extranets import engine, onnx_graph
@@ -18,21 +16,15 @@ from extranets.onnx_graph import file
 from extranets.onnx_graph.delta import gradients
 from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
+from extranets.predictor.intervals.bootstrap_percentile import percentiles
 from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
+from tests import graphs
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
 
 
 def run(make, x=ROWS):
-    """What onnxruntime makes of ``make(x)``, one value or several."""
-    graph = Graph()
-    made = make(graph.input("x", x.dtype, ("n", *x.shape[1:])))
-    several = isinstance(made, tuple | list)
-    for k, value in enumerate(made if several else [made]):
-        graph.output(f"out_{k}", value, None)  # any shape
-    session = onnxruntime.InferenceSession(file.as_model(graph, {}, "0").SerializeToString())
-    out = session.run(None, {"x": x})
-    return out if several else out[0]
+    return graphs.run(make, x)
 
 
 def ensemble(hidden=(8, 5), keep_prob=0.5, n_members=6, n_outputs=2, n_heads=2):
@@ -74,7 +66,7 @@ def test_equal_constants_and_nodes_are_kept_once():
     assert len(graph.constants) == 3 and len(graph.nodes) == 6
 
 
-def test_what_no_output_needs_is_left_out():
+def test_nodes_that_no_output_needs_are_left_out():
     graph = Graph()
     x = graph.input("x", np.float64, ("n", 3))
     _ = x * [7.0, 8.0, 9.0]
@@ -202,7 +194,7 @@ def test_percentile_bounds_are_numpys(n_members):
     found = run(
         lambda m: [bound for pair in onnx_graph.percentile_bounds(m, n_members, levels) for bound in pair], members
     )
-    expected = bootstrap_percentile.bounds(members, levels)  # (7, 2, 2, 3)
+    expected = percentiles(members, levels)  # (7, 2, 2, 3)
     np.testing.assert_allclose(np.reshape(found, (3, 2, 7, 2)), expected.transpose(3, 2, 0, 1))
 
 

@@ -19,7 +19,7 @@ def record(dataset, split, method, **scores):
 
 def test_every_variant_is_an_estimator():
     for parameters in defaults.VARIANTS.values():
-        ExtraNetsRegressor(**parameters)._check_parameters()
+        ExtraNetsRegressor(**parameters).check_parameters()
     assert defaults.VARIANTS[defaults.DEFAULT] == {}
 
 

@@ -6,15 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
-from extranets.estimators._automatic import HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, settings
-from extranets.estimators._held_out import cross_validation
 from sklearn.base import clone
 
 import extranets
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
 from extranets.data import linear_process
-from extranets.estimators.extra_nets import AUTOMATIC, PRESETS, SETTINGS
+from extranets.estimators.automatic import AUTOMATIC, HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, follow_rows
+from extranets.estimators.extra_nets import PRESETS
+from extranets.estimators.settings import auto_epochs
+from extranets.predictor.noise import NetworkNoise
 
+SETTINGS = (*AUTOMATIC, "numeric_encoding", "noise_model")  # parameters that may be "auto"
 EFFORTS = ["low", "medium", "high"]
 ROWS = [2, 30, 99, 500, 927, 1999, 2000, 5000, 19_999, 20_000, 50_000, 463_715, 10**7]
 
@@ -24,13 +26,13 @@ def quick(**changes):
 
 
 def steps(n_rows, effort):
-    found = settings(n_rows, effort)
+    found = follow_rows(n_rows, effort)
     return found["max_iter"] * -(-n_rows // found["batch_size"])
 
 
 def work(n_rows, effort):
     """Products of weights and rows, with ten columns."""
-    found = settings(n_rows, effort)
+    found = follow_rows(n_rows, effort)
     weights = sum(a * b for a, b in itertools.pairwise((10, *found["hidden_layer_sizes"], 1)))
     return found["max_iter"] * n_rows * weights
 
@@ -41,9 +43,9 @@ def work(n_rows, effort):
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("n_rows", ROWS)
 def test_every_size_has_settings_that_are_allowed(n_rows, effort):
-    found = settings(n_rows, effort)
+    found = follow_rows(n_rows, effort)
     assert set(found) == set(AUTOMATIC)
-    ExtraNetsRegressor(**found)._check_parameters()
+    ExtraNetsRegressor(**found).check_parameters()
     level = LEVELS[effort].small if n_rows < SMALL_TABLE else LEVELS[effort].other
     assert level.epochs[0] <= found["max_iter"] <= level.epochs[1]
     assert found["batch_size"] == (level.batch if n_rows < LARGE_TABLE else 2 * level.batch)
@@ -56,7 +58,7 @@ def test_every_size_has_settings_that_are_allowed(n_rows, effort):
 def test_more_effort_is_more_work(n_rows):
     low, medium, high = (work(n_rows, effort) for effort in EFFORTS)
     assert 2 * low < medium < high / 2
-    sizes = [sum(settings(n_rows, effort)["hidden_layer_sizes"]) for effort in EFFORTS]
+    sizes = [sum(follow_rows(n_rows, effort)["hidden_layer_sizes"]) for effort in EFFORTS]
     assert sizes == sorted(set(sizes))
 
 
@@ -66,35 +68,35 @@ def test_small_tables_get_as_many_steps_whatever_their_size(effort):
     level, inside = LEVELS[effort], 0
     fewest, most = level.small.epochs
     for n_rows in range(10, SMALL_TABLE, 10):
-        epochs = settings(n_rows, effort)["max_iter"]
+        epochs = follow_rows(n_rows, effort)["max_iter"]
         per_epoch = -(-n_rows // level.small.batch)
         if fewest < epochs < most:
             inside += 1
             assert 0 <= level.steps - epochs * per_epoch < per_epoch
     assert inside > 40
-    assert settings(10, effort)["max_iter"] == most
+    assert follow_rows(10, effort)["max_iter"] == most
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_epochs_fall_with_the_rows_of_larger_tables(effort):
     rows = np.geomspace(SMALL_TABLE, 10**6, 60).astype(int).tolist()
-    epochs = [settings(n, effort)["max_iter"] for n in rows]
+    epochs = [follow_rows(n, effort)["max_iter"] for n in rows]
     fewest, most = LEVELS[effort].other.epochs
     assert epochs[0] == most and epochs[-1] == fewest
     assert np.diff(epochs).max() <= 0
-    assert settings(HUGE_TABLE, effort)["max_iter"] == settings(10**7, effort)["max_iter"] == fewest
-    assert settings(HUGE_TABLE // 2, effort)["max_iter"] > fewest
+    assert follow_rows(HUGE_TABLE, effort)["max_iter"] == follow_rows(10**7, effort)["max_iter"] == fewest
+    assert follow_rows(HUGE_TABLE // 2, effort)["max_iter"] > fewest
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
-def test_a_few_rows_more_change_little_in_large_tables(effort):
+def test_epochs_hardly_differ_between_large_tables_of_similar_size(effort):
     """One epoch at most, from the border of small tables on; also where batches become larger."""
     for n_rows in [
         *range(SMALL_TABLE, 5000, 37),
         *range(LARGE_TABLE - 50, LARGE_TABLE + 50),
         *range(30_000, 60_000, 999),
     ]:
-        one, next_one = (settings(n, effort)["max_iter"] for n in (n_rows, n_rows + 30))
+        one, next_one = (follow_rows(n, effort)["max_iter"] for n in (n_rows, n_rows + 30))
         assert 0 <= one - next_one <= 1, n_rows
 
 
@@ -106,8 +108,9 @@ def test_wider_networks_take_smaller_steps():
 
 
 def test_other_estimators_count_epochs_in_steps():
-    model = BootstrapNetsRegressor()
-    assert [model._epochs(n) for n in (10, 927, 1600, 3200, 10_000, 10**6)] == [400, 400, 400, 200, 63, 40]
+    rows = (10, 927, 1600, 3200, 10_000, 10**6)
+    assert [auto_epochs(n, 32) for n in rows] == [400, 400, 400, 200, 63, 40]
+    assert [BootstrapNetsRegressor()._settings(n).max_iter for n in rows] == [400, 400, 400, 200, 63, 40]
 
 
 # -- in a fit ----------------------------------------------------------------------------------------------------------
@@ -121,9 +124,9 @@ def table():
 def test_settings_tell_what_became_of_auto(table):
     model = ExtraNetsRegressor(2, effort="low", random_state=0).fit(*table[:2])
     assert set(model.settings_) == set(SETTINGS) and "auto" not in model.settings_.values()
-    assert {name: model.settings_[name] for name in AUTOMATIC} == settings(120, "low")
+    assert {name: model.settings_[name] for name in AUTOMATIC} == follow_rows(120, "low")
     assert model.settings_["noise_model"] == "networks"
-    architecture, options = model._fitted.recipe.architecture, model._fitted.recipe.options
+    architecture, options = model._networks.recipe.architecture, model._networks.recipe.options
     assert architecture.hidden == model.settings_["hidden_layer_sizes"]
     assert (architecture.encoding is None) == (model.settings_["numeric_encoding"] is None)
     assert options.n_epochs == model.n_iter_ == model.settings_["max_iter"]
@@ -145,9 +148,9 @@ def test_settings_tell_what_became_of_auto(table):
         ("noise_model", "constant"),
     ],
 )
-def test_what_is_asked_for_wins(table, name, value):
+def test_parameters_that_are_given_are_used(table, name, value):
     model = quick(**{name: value}).fit(*table[:2])
-    expected = settings(120, "medium") | {"max_iter": 5, "noise_model": "networks"} | {name: value}
+    expected = follow_rows(120, "medium") | {"max_iter": 5, "noise_model": "networks"} | {name: value}
     assert {key: model.settings_[key] for key in expected} == expected
     assert model.get_params()[name] == value
 
@@ -160,13 +163,13 @@ def test_parameters_stay_as_they_were_and_a_refit_follows_its_rows(table):
     assert model.get_params() == before
     assert "settings_" not in clone(model).__dict__
     again = model.fit(X[:60], y[:60])
-    epochs = [settings(n, "medium")["max_iter"] for n in (120, 60)]
+    epochs = [follow_rows(n, "medium")["max_iter"] for n in (120, 60)]
     assert [first["max_iter"], again.settings_["max_iter"]] == epochs and epochs[0] < epochs[1]
     assert (again.settings_["noise_model"], first["noise_model"]) == ("constant", "networks")
     np.testing.assert_array_equal(again.predict(X), ExtraNetsRegressor(**before).fit(X[:60], y[:60]).predict(X))
 
 
-def test_arrays_of_sizes_are_no_auto(table):
+def test_layer_sizes_may_be_an_array(table):
     model = quick(hidden_layer_sizes=np.array([4, 3]), numeric_encoding=None).fit(*table[:2])
     assert model.ensemble_.members.architecture.hidden == (4, 3)
 
@@ -186,7 +189,7 @@ def test_arrays_of_sizes_are_no_auto(table):
 def test_noise_is_modelled_where_enough_rows_are_held_out(table, n_rows, changes, expected):
     model = quick(numeric_encoding=None, hidden_layer_sizes=(4,), **changes).fit(table[0][:n_rows], table[1][:n_rows])
     assert model.settings_["noise_model"] == expected
-    assert (model._noise_model is not None) == (expected == "networks")
+    assert (isinstance(model.model_.noise, NetworkNoise)) == (expected == "networks")
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -205,26 +208,7 @@ def test_settings_are_in_model_files(table, tmp_path):
     assert again.get_params()["hidden_layer_sizes"] == "auto"
 
 
-# -- how many folds are left out ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_folds", "used"),
-    [(4999, 5, 5), (5000, 5, 5), (6000, 5, 5), (6251, 5, 4), (12_500, 5, 2), (25_000, 5, 1), (10**6, 5, 1), (10**5, 10, 1)],
-)  # fmt: skip
-def test_folds_are_left_out_until_rows_are_enough(n_rows, n_folds, used):
-    all_folds = cross_validation(n_rows, n_folds, 16, seed=3)
-    plan = cross_validation(n_rows, n_folds, 16, seed=3, enough=5000)
-    assert plan.n_folds == used and plan.members_per_fold == all_folds.members_per_fold == 6
-    held = len(plan.held_rows())
-    assert held >= min(5000, n_rows) and (used == 1 or held - 5000 < n_rows / n_folds + 1)
-    kept = all_folds.fold_of_row < used
-    np.testing.assert_array_equal(plan.fold_of_row[kept], all_folds.fold_of_row[kept])
-    assert (plan.fold_of_row[~kept] == -1).all()
-
-
-def test_every_fold_has_enough_members():
-    assert [cross_validation(100, 5, n, seed=0).members_per_fold for n in (1, 5, 16, 30, 31, 70)] == [1, 5, 6, 6, 7, 14]
+# -- rows that are held out ---------------------------------------------------------------------------------------------
 
 
 def test_cv_plus_leaves_every_row_out():
@@ -240,7 +224,7 @@ def test_cv_plus_leaves_every_row_out():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_fits(table, name):
     model = ExtraNetsRegressor.from_preset(name)
-    model._check_parameters()
+    model.check_parameters()
     assert clone(model).get_params() == model.get_params()
     small = ExtraNetsRegressor.from_preset(name, n_estimators=2, max_iter=2, hidden_layer_sizes=(3,), random_state=0)
     assert small.get_params()["n_estimators"] == 2
@@ -280,5 +264,5 @@ def test_unknown_presets_are_refused_by_name():
 
 
 def test_epochs_follow_a_batch_that_is_given():
-    assert settings(600, "medium", 64)["max_iter"] == 3000 // 10
-    assert settings(600, "medium", 16) == settings(600, "medium")
+    assert follow_rows(600, "medium", 64)["max_iter"] == 3000 // 10
+    assert follow_rows(600, "medium", 16) == follow_rows(600, "medium")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from extranets.estimators._resampling import bootstrap_counts
 from scipy import stats
 
 from extranets import BootstrapNetsRegressor, engine
 from extranets._random import Purpose, draw_seed, words
 from extranets.data import linear_process
+from extranets.engine import TrainingData
+from extranets.estimators.resampling import bootstrap_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*out-of-bag")
 
@@ -49,25 +50,26 @@ def test_networks_are_those_that_the_engine_trains_on_the_counts(model, table):
     seed = draw_seed(0)
     members = model.ensemble_.members
     counts = bootstrap_counts(seed, members.ids, 300)
-    options = model._fitted.recipe.options
-    trained = engine.train(members, Xs, ys, options, seed, counts=counts, count_rows=np.arange(12))
+    options = model._networks.recipe.options
+    data = TrainingData(Xs, ys, counts=counts, count_rows=np.arange(12))
+    trained = engine.train(members, data, options, seed)
     np.testing.assert_array_equal(trained.ensemble.parameters, model.ensemble_.parameters)
 
 
 def members_and_full(model, X):
-    full = engine.forward(model.full_network_, model._x_scaling.apply(X))[0, :, 0]
-    return model.predict_members(X), model._y_scaling.undo(full[:, None])[:, 0]
+    full = engine.forward(model.full_network_, model.model_.units.x.apply(X))[0, :, 0]
+    return model.predict_members(X), model.model_.units.y.undo(full[:, None])[:, 0]
 
 
-def test_four_intervals(model, table):
+def test_intervals_follow_the_papers_formulas(model, table):
     """Each against its formula in the paper, from the members' and the full-sample network's predictions."""
     X = table[2]
     members, full = members_and_full(model, X)
     mean, spread, z = members.mean(axis=0), members.var(axis=0), stats.norm.ppf(0.95)
-    centre = {"averaged": mean, "normal": full, "bias_corrected": 2 * full - mean}
-    for name, middle in centre.items():
+    centres = {"averaged": ("mean", mean), "normal": ("full", full), "bias_corrected": ("corrected", 2 * full - mean)}
+    for name, (centre, middle) in centres.items():
         model.set_params(interval=name)
-        noise = model._noises[name][0] * table[1].var()
+        noise = model.model_.noise.variances[centre][0] * table[1].var()
         half = z * np.sqrt((spread / 12 if name == "averaged" else spread) + noise)
         expected = np.stack([middle - half, middle + half], axis=1)
         np.testing.assert_allclose(model.predict_interval(X, 0.9), expected, rtol=1e-4)
@@ -183,7 +185,7 @@ def test_noise_variance_is_that_of_the_interval_in_use(model):
     assert single > averaged == model.noise_variance_
 
 
-def test_too_few_rows_for_a_level_are_said(table):
+def test_a_level_that_needs_more_rows_is_warned_of(table):
     X, y = table[0][:8], table[1][:8]
     model = quick(interval="jackknife+", n_estimators=40).fit(X, y)
     with pytest.warns(UserWarning, match="8 rows are too few"):

@@ -83,7 +83,7 @@ def test_several_outputs_get_their_own_multiples(table):
     assert (width[1] > width[0]).all()
 
 
-def test_trouble_is_said(table):
+def test_bad_rows_are_refused_and_too_few_are_warned_of(table):
     X_train, y_train, X, y = table
     with pytest.raises(NotFittedError):
         quick().conformalize(X, y)

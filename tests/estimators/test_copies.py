@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from extranets.estimators._copies import CopiedRowsWarning, _hash, count_copies
 
 from extranets import (
     BootstrapNetsRegressor,
@@ -16,6 +15,7 @@ from extranets import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
 )
+from extranets.estimators.copies import CopiedRowsWarning, _hash, count_copies
 
 QUICK = {"hidden_layer_sizes": (3,), "max_iter": 2, "random_state": 0}
 
@@ -30,7 +30,7 @@ def with_copies(n, n_copies):
     return tuple(values[rows] for values in table(n))
 
 
-def test_copies():
+def test_copies_are_counted():
     assert count_copies(*with_copies(100, 10)) == 10
     assert count_copies(*table(100)) == 0
 
@@ -62,26 +62,34 @@ def test_rows_with_the_same_hash_are_the_same():
 
 @pytest.mark.filterwarnings("ignore:.*out-of-bag", "ignore:.*out of some", "ignore:.*collapse_r2", "ignore:J'J is near")
 @pytest.mark.parametrize("cls", [ExtraNetsRegressor, BootstrapNetsRegressor, DeltaMethodRegressor, MCDropoutRegressor])
-def test_many_copies_are_worth_a_warning(cls):
+def test_many_copies_are_warned_of(cls):
     X, y = with_copies(100, 25)
     with pytest.warns(CopiedRowsWarning, match="More than 5% of the rows are copies of others"):
         cls(**QUICK).fit(X, y[:, 0])
 
 
-@pytest.mark.parametrize(
-    ("n_copies", "model"),
-    [
-        (5, ExtraNetsRegressor(**QUICK)),
-        (25, ExtraNetsRegressor(**QUICK, noise="train", interval="paper")),
-        (25, BootstrapNetsRegressor(**QUICK, noise="train")),
-        (25, MeanVarianceRegressor(**QUICK)),
-        (25, DeepEnsembleRegressor(**QUICK)),
-    ],
-    ids=str,
-)
-@pytest.mark.filterwarnings("ignore:.*collapse_r2", "ignore:noise='train'", "ignore:.*out of some")
-def test_few_copies_are_not_nor_where_no_row_is_held_out(n_copies, model):
+def fits_without_a_warning_of_copies(model, n_copies):
     X, y = with_copies(100, n_copies)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CopiedRowsWarning)
         model.fit(X, y[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:.*collapse_r2")
+def test_few_copies_are_not_warned_of():
+    fits_without_a_warning_of_copies(ExtraNetsRegressor(**QUICK), 5)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExtraNetsRegressor(**QUICK, noise="train", interval="paper"),
+        BootstrapNetsRegressor(**QUICK, noise="train"),
+        MeanVarianceRegressor(**QUICK),
+        DeepEnsembleRegressor(**QUICK),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*collapse_r2", "ignore:noise='train'", "ignore:.*out of some")
+def test_copies_are_not_warned_of_where_no_row_is_held_out(model):
+    fits_without_a_warning_of_copies(model, 25)

@@ -22,11 +22,13 @@ def table():
 def test_bounds_follow_the_definition(table):
     X, y, new, _ = table
     model = quick().fit(X, y)
-    kept = model._cv_plus
+    kept = model.model_.intervals["cv+"]
     assert len(kept.ensembles) == 4 and set(kept.fold_of_row) == {0, 1, 2, 3}
 
     def predict(fold, rows):
-        return model._y_scaling.undo(engine.moments(kept.ensembles[fold])(model._x_scaling.apply(rows))[0])[:, 0]
+        return model.model_.units.y.undo(engine.moments(kept.ensembles[fold])(model.model_.units.x.apply(rows))[0])[
+            :, 0
+        ]
 
     residual = np.array([abs(y[i] - predict(kept.fold_of_row[i], X[i : i + 1])[0]) for i in range(len(y))])
     centre = np.array([predict(fold, new[:5]) for fold in range(4)])[kept.fold_of_row]  # (n_train, 5)
@@ -40,15 +42,17 @@ def test_members_of_a_fold_did_not_see_it(table):
     """Targets that change places within a fold do not change the networks that left it out."""
     X, y, *_ = table
     model = quick().fit(X, y)
-    fold_2 = model._cv_plus.fold_of_row == 2
+    fold_2 = model.model_.intervals["cv+"].fold_of_row == 2
     spoiled = y.copy()
     spoiled[fold_2] = y[fold_2][::-1]
     again = quick().fit(X, spoiled)
-    for fold, (before, after) in enumerate(zip(model._cv_plus.ensembles, again._cv_plus.ensembles, strict=True)):
+    for fold, (before, after) in enumerate(
+        zip(model.model_.intervals["cv+"].ensembles, again.model_.intervals["cv+"].ensembles, strict=True)
+    ):
         assert np.allclose(before.parameters, after.parameters, atol=1e-3) == (fold == 2)
 
 
-def test_it_covers():
+def test_intervals_cover_new_rows():
     """10 tables of 200 rows, 1,000 test rows each."""
     covered = []
     for seed in range(10):
@@ -67,7 +71,7 @@ def test_two_outputs_and_several_levels(table):
     assert np.diff(bounds[:, 1, :, 1]).mean() == pytest.approx(10 * np.diff(bounds[:, 0, :, 1]).mean(), rel=0.1)
 
 
-def test_what_it_needs_is_said(table):
+def test_fits_that_keep_no_folds_networks_are_refused(table):
     with pytest.raises(ValueError, match="noise='cv'"):
         quick(noise="holdout").fit(*table[:2])
     model = quick(interval="paper").fit(*table[:2]).set_params(interval="cv+")
@@ -75,7 +79,7 @@ def test_what_it_needs_is_said(table):
         model.predict_interval(table[2])
 
 
-def test_too_few_rows_for_a_level_are_said(table):
+def test_a_level_that_needs_more_rows_is_warned_of(table):
     model = quick().fit(table[0][:8], table[1][:8])
     with pytest.warns(UserWarning, match="8 rows are too few"):
         assert np.isinf(model.predict_interval(table[2], 0.9)).all()

@@ -6,12 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from extranets.uncertainty.intervals.delta import WEAK, Curvature
 from scipy import stats
 
 from extranets import DeltaMethodRegressor, engine
 from extranets.data import linear_process, nonlinear_process
-from extranets.estimators import delta_method
+from extranets.predictor.sources import linearised
 
 
 def least_squares_interval(X, y, new, coverage):
@@ -36,10 +35,12 @@ def test_a_linear_network_has_the_interval_of_least_squares():
 
 
 def test_leverage_is_the_papers_formula(monkeypatch):
-    monkeypatch.setattr(delta_method, "BLOCK_SIZE", 2000)  # many blocks
+    monkeypatch.setattr(linearised, "BLOCK_SIZE", 2000)  # many blocks
     X, y, new, _ = nonlinear_process(500, random_state=0).split(400)
     model = DeltaMethodRegressor((4,), random_state=0).fit(X, y)
-    J, f = (engine.jacobian(model.ensemble_, 0, model._x_scaling.apply(rows)).astype(np.float64) for rows in (X, new))
+    J, f = (
+        engine.jacobian(model.ensemble_, 0, model.model_.units.x.apply(rows)).astype(np.float64) for rows in (X, new)
+    )
     inverse = np.linalg.inv(J.T @ J + model.damping_[0] * np.eye(J.shape[1]))
     S = np.sum(f @ inverse * f, axis=1)
     parts = model.predict_components(new)
@@ -93,15 +94,6 @@ def test_a_network_too_large_for_the_method_is_refused():
     X, y = linear_process(60, random_state=0).split(50)[:2]
     with pytest.raises(ValueError, match="at most 10000 parameters"):
         DeltaMethodRegressor((200, 200)).fit(X, y)
-
-
-def test_curvature_of_a_known_matrix():
-    curvature = Curvature.of(np.diag([4.0, 1.0]))
-    assert curvature.damping == 0 and curvature.n_weak == 0 and curvature.n_effective == pytest.approx(2)
-    np.testing.assert_allclose(curvature.leverage(np.array([[2.0, 0.0], [0.0, 3.0]])), [1.0, 9.0])
-    singular = Curvature.of(np.diag([4.0, 0.0]))
-    assert singular.damping == pytest.approx(4 * WEAK) and singular.n_weak == 1
-    assert singular.n_effective == pytest.approx(1, abs=1e-5)
 
 
 def test_rows_that_are_held_out_do_not_count_as_trained_on():

@@ -24,6 +24,7 @@ from extranets import ExtraNetsRegressor
 from extranets.data import linear_process
 from extranets.engine import cuda
 from extranets.engine.cuda import gpu, training
+from extranets.estimators.trained import TrainedRegressor
 from tests.engine.cuda_on_host import HostGpu
 from tests.estimators.conftest import small
 from tests.gpu import gpu_or_none, needs_gpu
@@ -100,12 +101,12 @@ def assert_alike(a, b, scale, tolerance, noise=None):
         np.testing.assert_allclose(a[name], b[name], atol=share * unit, rtol=share, err_msg=name)
 
 
-def test_who_has_a_device():
+def test_estimators_whose_networks_adam_trains_have_a_device():
     """All whose networks Adam trains."""
     assert set(WITH_DEVICE) == {
         name
         for name in extranets.estimators.__all__
-        if issubclass(getattr(extranets.estimators, name), extranets.estimators._parameters.TrainingParameters)
+        if issubclass(getattr(extranets.estimators, name), TrainedRegressor)
     }
     assert "ExtraNetsRegressor" in WITH_DEVICE and len(WITH_DEVICE) >= 5
 
@@ -208,7 +209,7 @@ def test_a_pickle_keeps_the_device(estimator, table, kernels):
 # -- the parameter -------------------------------------------------------------------------------------------------------
 
 
-def test_a_parameter_like_any_other(estimator):
+def test_the_device_is_set_and_cloned_like_other_parameters(estimator):
     assert estimator.device == "cpu" == estimator.get_params()["device"]
     assert clone(estimator.set_params(device="cuda")).device == "cuda"
     assert "device='cuda'" in repr(estimator)

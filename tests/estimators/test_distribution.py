@@ -5,16 +5,14 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import onnxruntime
 import pytest
-from extranets.estimators._held_out import hold_out
 from scipy import stats
 
-import extranets
 from extranets import ExtraNetsRegressor
 from extranets._random import draw_seed
+from extranets.held_out import hold_out
 from extranets.metrics import interval_score
-from extranets.uncertainty.predictive import FEWEST_ROWS
+from extranets.predictor.distributions.student import FEWEST_ROWS
 
 
 def quick(**changes):
@@ -27,11 +25,6 @@ def heavy(n, dof=3.0, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     return X, X[:, 0] - X[:, 1] + rng.standard_t(dof, size=n)
-
-
-def two_outputs(y):
-    """With heavy tails, and with Normal noise."""
-    return np.column_stack([y, np.random.default_rng(5).normal(size=len(y))])
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +56,7 @@ def test_all_answers_are_of_one_distribution(model, table):
     assert stats.kstest(levels.ravel(), "uniform").pvalue > 0.001
 
 
-def test_normal_where_that_is_asked_for(table):
+def test_the_distribution_can_be_normal(table):
     X_train, y_train, X, _ = table
     normal, student = quick(distribution="normal").fit(X_train, y_train), quick().fit(X_train, y_train)
     assert normal.degrees_of_freedom_ is None and normal.predict_dist(X).dist.name == "norm"
@@ -71,7 +64,7 @@ def test_normal_where_that_is_asked_for(table):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "gaussian_nll"])
-def test_few_rows_held_out_allow_for_the_noise_itself(table, loss):
+def test_few_held_out_rows_widen_intervals_because_the_noise_is_uncertain(table, loss):
     """As with a sample of so many rows from a Normal distribution: t quantiles of the standard deviation that was fitted."""
     X, y = table[:2]
     n = FEWEST_ROWS - 1
@@ -84,7 +77,7 @@ def test_few_rows_held_out_allow_for_the_noise_itself(table, loss):
 
 
 @pytest.mark.parametrize("interval", ["total", "calibrated"])
-def test_few_rows_allow_for_the_noise_whatever_the_interval_becomes(table, interval):
+def test_few_held_out_rows_widen_every_interval(table, interval):
     """Networks that predict the noise, 80 rows held out: the variance of a t with 78 degrees of freedom, 78/76 as large."""
     X, y = table[:2]
     models = [quick(loss="gaussian_nll", noise="holdout", distribution=d).fit(X, y) for d in ("student", "normal")]
@@ -92,7 +85,7 @@ def test_few_rows_allow_for_the_noise_whatever_the_interval_becomes(table, inter
     np.testing.assert_allclose(student / normal, 78 / 76)
 
 
-def test_few_rows_do_not_trust_the_spread(table):
+def test_with_few_rows_half_of_the_variance_is_constant(table):
     """Six errors can be in line with the spread by chance; half of the variance stays constant."""
     X, y = table[:2]
     for start in range(0, 60, 6):
@@ -117,7 +110,7 @@ def test_normal_without_rows_held_out(table):
     assert model.degrees_of_freedom_ is None and model.held_out_scores_ is None
 
 
-def test_tails_are_told_apart():
+def test_each_output_has_tails_of_its_own():
     """1 / dof of 800 errors has a standard error near 0.04, and networks blur it; 1/3 against 0."""
     rng = np.random.default_rng(1)
     X, y = heavy(800)
@@ -177,34 +170,6 @@ def test_heavy_tails_are_covered_at_every_level():
     np.testing.assert_array_less(np.abs(np.mean(student, axis=0) - LEVELS), 1.5 * np.array([0.023, 0.014, 0.0044]))
     assert np.mean(normal, axis=0)[0] > 0.5 + 1.5 * 0.023  # too wide in the middle
     assert np.mean(normal, axis=0)[2] < np.mean(student, axis=0)[2]  # and too narrow outside
-
-
-@pytest.mark.parametrize("targets", [lambda y: y, two_outputs], ids=["one output", "two outputs"])
-@pytest.mark.parametrize("noise_model", ["constant", "networks"])
-def test_onnx_has_the_same_bounds(table, tmp_path, targets, noise_model):
-    X_train, y_train, X, _ = table
-    model = quick(noise_model=noise_model).fit(X_train, targets(y_train))
-    model.to_onnx(tmp_path / "model.onnx", coverage=[0.5, 0.99])
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
-    bounds = model.predict_interval(X, [0.5, 0.99])
-    for k, level in enumerate(("50", "99")):
-        lower, upper = session.run([f"lower_{level}", f"upper_{level}"], {"X": X})
-        np.testing.assert_allclose(lower, bounds[..., 0, k], rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(upper, bounds[..., 1, k], rtol=1e-4, atol=1e-4)
-    normal = quick(noise_model=noise_model, distribution="normal").fit(X_train, targets(y_train))
-    assert not np.allclose(normal.predict_interval(X, [0.5, 0.99]), bounds, atol=1e-2)  # or dof would not be tested
-
-
-@pytest.mark.parametrize("targets", [lambda y: y, two_outputs], ids=["one output", "two outputs"])
-def test_model_files_keep_it(table, tmp_path, targets):
-    X_train, y_train, X, _ = table
-    model = quick().fit(X_train, targets(y_train))
-    model.save(tmp_path / "model.xnet")
-    again = extranets.load(tmp_path / "model.xnet")
-    np.testing.assert_array_equal(again.degrees_of_freedom_, model.degrees_of_freedom_)
-    np.testing.assert_equal(again.held_out_scores_, model.held_out_scores_)
-    assert again.settings_ == model.settings_
-    np.testing.assert_array_equal(again.predict_interval(X, LEVELS), model.predict_interval(X, LEVELS))
 
 
 # -- what is expected on new rows --------------------------------------------------------------------------------------

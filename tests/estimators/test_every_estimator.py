@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from extranets.estimators._parameters import SHARED_DOCS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -18,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 from extranets.data import linear_process
+from extranets.estimators.parameters import SHARED_DOCS
 from extranets.metrics import interval_score_scorer
 
 # A tiny table may leave the delta method's J'J singular, and few resampled networks leave rows in every bag; both say so.
@@ -210,7 +210,7 @@ def test_noise_from_rows_of_the_users_choice(estimator, table):
         return
     model.estimate_noise(X, y)
     squares = (model.predict(X) - y) ** 2
-    if model.interval == "delta":  # whose errors have variance noise * (1 + S(x))
+    if model.model_.interval == "delta":  # whose errors have variance noise * (1 + S(x))
         parts = model.predict_components(X)
         squares /= parts.total / parts.aleatoric
     assert model.noise_variance_ == pytest.approx(np.mean(squares), rel=1e-5)

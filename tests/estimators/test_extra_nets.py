@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from extranets.estimators._held_out import Sample, cross_validation, hold_out
 from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -17,6 +16,8 @@ from extranets import ExtraNetsRegressor, engine
 from extranets._progress import thread_count
 from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
+from extranets.engine import TrainingData
+from extranets.held_out import Sample, cross_validation, hold_out
 from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
 
@@ -190,16 +191,13 @@ def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
     seed = draw_seed(0)
     plan = cross_validation(39, 5, 30, seed)
     assert plan.members_per_fold == 6
-    sample = Sample(model._x_scaling.apply(X_train), model._y_scaling.apply(y_train[:, None]), np.ones(39))
+    sample = Sample(model.model_.units.x.apply(X_train), model.model_.units.y.apply(y_train[:, None]), np.ones(39))
     members = draw_members(model.ensemble_.members.architecture, 0.95, seed, plan.extra_ids())
     folds = engine.train(
         members,
-        sample.X,
-        sample.y,
-        model._options(39),
+        TrainingData(sample.X, sample.y, counts=plan.counts(), count_rows=plan.fold_of_member(members.ids)),
+        model._settings(39).options(),
         seed,
-        counts=plan.counts(),
-        count_rows=plan.fold_of_member(members.ids),
     )
     held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.moments)
     unit = y_train.var()
@@ -316,7 +314,7 @@ def test_warm_start_equals_a_fresh_fit(table, changes):
 
 
 def test_warm_start_refuses_to_shrink(table):
-    with pytest.raises(ValueError, match="n_estimators=4 must be at least 8"):
+    with pytest.raises(ValueError, match="cannot remove networks: the last fit has 4 more than n_estimators asks for"):
         quick(warm_start=True).fit(*table[:2]).set_params(n_estimators=4).fit(*table[:2])
 
 
@@ -350,14 +348,15 @@ def test_every_parameter_reaches_the_engine():
     model = ExtraNetsRegressor(
         loss="gaussian_nll", learning_rate_init=0.02, learning_rate_schedule="cosine", max_iter=7, batch_size=9, alpha=0.3,
         beta_1=0.8, beta_2=0.95, epsilon=1e-5, max_grad_norm=0.7, early_stopping=True, validation_fraction=0.3,
-        n_iter_no_change=4, tol=0.01, n_restarts=3, max_restarts=2, collapse_r2=0.2,
+        n_iter_no_change=4, tol=0.01, n_starts=3, max_restarts=2, collapse_r2=0.2,
     )  # fmt: skip
-    assert model._options(100) == engine.Options(
+    assert model._resolved_settings(100, None, "medium").options() == engine.Options(
         loss="gaussian_nll", n_epochs=7, batch_size=9, learning_rate=0.02, schedule="cosine", beta1=0.8, beta2=0.95,
         epsilon=1e-5, weight_decay=0.3, max_grad_norm=0.7, validation_fraction=0.3, patience=4, tolerance=0.01, n_starts=3,
         max_restarts=2, collapse_r2=0.2,
     )  # fmt: skip
-    assert model.set_params(early_stopping=False)._options(100).validation_fraction == 0
+    model.set_params(early_stopping=False)
+    assert model._resolved_settings(100, None, "medium").validation_fraction == 0
 
 
 def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
@@ -420,7 +419,7 @@ def test_progress_line(table, capsys):
     assert "Training" in line and "networks" in line and "100 %" in line and line.endswith("\n")
 
 
-def test_zero_weight_equals_absence(table):
+def test_rows_of_weight_zero_are_as_good_as_left_out(table):
     X_train, y_train, X_test, _ = table
     weight = np.ones(300)
     weight[::4] = 0
@@ -579,14 +578,14 @@ def test_a_failed_refit_leaves_no_old_fit(table):
         model.predict(table[2])
 
 
-@pytest.mark.parametrize("step", ["_base.held_out_variance", "extra_nets.expected_scores"])
+@pytest.mark.parametrize("step", ["noise.constant.held_out_variance", "predictor.expected_scores"])
 def test_a_fit_that_fails_late_leaves_no_fit(table, monkeypatch, step):
     """Whatever goes wrong after training, Ctrl-C included, must not leave networks without noise."""
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"extranets.estimators.{step}", interrupt)
+    monkeypatch.setattr(f"extranets.predictor.{step}", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(*table[:2])
@@ -621,7 +620,7 @@ def test_values_beyond_all_measure_are_refused(model, table):
 
 def test_construction_is_checked_when_it_is_used(table):
     model = quick().fit(*table[:2]).set_params(interval="bogus")
-    with pytest.raises(ValueError, match=r"interval must be one of.*got 'bogus'"):
+    with pytest.raises(ValueError, match=r"'interval' parameter.*must be a str among.*Got 'bogus'"):
         model.predict_interval(table[2])
 
 
@@ -681,6 +680,6 @@ def test_warm_start_does_not_mix_networks_that_saw_and_did_not_see_the_rows_held
 
 
 def test_gaussian_networks_stop_early_unless_told_otherwise(table):
-    assert quick(loss="gaussian_nll")._options(300).validation_fraction == 0.1
-    assert quick(loss="gaussian_nll", early_stopping=False)._options(300).validation_fraction == 0
-    assert quick()._options(300).validation_fraction == 0
+    assert quick(loss="gaussian_nll")._settings(300).options().validation_fraction == 0.1
+    assert quick(loss="gaussian_nll", early_stopping=False)._settings(300).options().validation_fraction == 0
+    assert quick()._settings(300).options().validation_fraction == 0

@@ -16,8 +16,8 @@ def table():
 
 def heads(model, X):
     """Means and variances of the networks in the target's units, from the engine's heads."""
-    out = engine.forward(model.ensemble_, model._x_scaling.apply(X)).astype(np.float64)
-    return model._y_scaling.undo(out[:, :, :1])[:, :, 0], np.exp(out[:, :, 1]) * model._y_scaling.scale**2
+    out = engine.forward(model.ensemble_, model.model_.units.x.apply(X)).astype(np.float64)
+    return model.model_.units.y.undo(out[:, :, :1])[:, :, 0], np.exp(out[:, :, 1]) * model.model_.units.y.scale**2
 
 
 def test_deep_ensemble_is_a_mixture(table):
@@ -38,19 +38,19 @@ def test_one_network_of_a_deep_ensemble_is_a_mean_variance_network(table):
 
 
 def test_adversarial_steps_are_shares_of_each_features_range(table, monkeypatch):
-    seen = {}
+    seen = []
     train = engine.train
 
-    def spy(*args, **kwargs):
-        seen.update(kwargs)
-        return train(*args, **kwargs)
+    def spy(members, data, *args, **kwargs):
+        seen.append(data.adversarial)
+        return train(members, data, *args, **kwargs)
 
     monkeypatch.setattr(engine, "train", spy)
     X, y = table[:2]
     plain = DeepEnsembleRegressor(2, max_iter=20, random_state=0).fit(X, y)
-    assert seen["adversarial"] is None
+    assert seen == [None]
     moved = DeepEnsembleRegressor(2, adversarial_epsilon=0.01, max_iter=20, random_state=0).fit(X, y)
-    np.testing.assert_allclose(seen["adversarial"], 0.01 * np.ptp(X, axis=0) / X.std(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(seen[-1], 0.01 * np.ptp(X, axis=0) / X.std(axis=0), rtol=1e-5)
     assert not np.array_equal(plain.predict(X), moved.predict(X))
 
 
@@ -79,13 +79,14 @@ def test_noise_that_changes_with_x_is_found(regressor):
 def test_warm_up_trains_the_mean_first(table):
     """With nothing but warm-up the variance stays where the last layer's start put it; the option reaches the engine."""
     model = MeanVarianceRegressor(max_iter=40, warm_up=0.25, early_stopping=False, random_state=0).fit(*table[:2])
-    assert model._fitted.recipe.options.warm_up_epochs == 10
+    assert model._networks.recipe.options.warm_up_epochs == 10
     without = MeanVarianceRegressor(max_iter=40, warm_up=0.0, random_state=0).fit(*table[:2])
-    assert without._fitted.recipe.options.warm_up_epochs == 0
+    assert without._networks.recipe.options.warm_up_epochs == 0
     # the loss curve starts with half the mean square error of standardised targets, then with the likelihood
     assert model.loss_curve_[0, 0] > 0 and model.loss_curve_[0, -1] < 0
 
 
-def test_warm_up_never_takes_all_epochs():
-    assert MeanVarianceRegressor(warm_up=0.99, max_iter=40)._options(100).warm_up_epochs == 39
-    assert MeanVarianceRegressor(warm_up=0.99, max_iter=1)._options(100).warm_up_epochs == 0
+@pytest.mark.parametrize(("max_iter", "expected"), [(40, 39), (1, 0)])
+def test_warm_up_never_takes_all_epochs(max_iter, expected):
+    settings = MeanVarianceRegressor(warm_up=0.99, max_iter=max_iter)._settings(100, loss="gaussian_nll")
+    assert settings.options().warm_up_epochs == expected

@@ -32,11 +32,11 @@ def every_mask(model, X):
     """Predictions under all masks of the hidden units (in the target's units), and the masks' probabilities."""
     keep, members = model.keep_prob, model.ensemble_.members
     layers = reference.unflatten(model.ensemble_.parameters, members.architecture, members.widths[0])
-    Xs = model._x_scaling.apply(X).astype(np.float64)
+    Xs = model.model_.units.x.apply(X).astype(np.float64)
     predictions, probabilities = [], []
     for mask in itertools.product([0, 1], repeat=sum(members.architecture.hidden)):
         factors = [np.ones(Xs.shape[1]), np.array(mask) / keep]
-        predictions.append(model._y_scaling.undo(reference.forward(layers, Xs, factors)[-1])[:, 0])
+        predictions.append(model.model_.units.y.undo(reference.forward(layers, Xs, factors)[-1])[:, 0])
         probabilities.append(np.prod([keep if kept else 1 - keep for kept in mask]))
     return np.array(predictions), np.array(probabilities)
 

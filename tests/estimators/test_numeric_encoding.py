@@ -41,11 +41,11 @@ def table():
 
 
 def scaled(model, X):
-    return model._x_scaling.apply(X).astype(np.float64)
+    return model.model_.units.x.apply(X).astype(np.float64)
 
 
 @pytest.mark.parametrize("name", ENCODED)
-def test_it_learns_what_bends_often(name, table):
+def test_an_encoding_helps_where_the_target_bends_often(name, table):
     X, y, X_test, y_test = table
     plain = small(name).fit(X, y)
     model = small(name).set_params(numeric_encoding="piecewise_linear").fit(X, y)
@@ -63,7 +63,7 @@ def test_predictions_are_those_of_networks_on_the_wide_table(kind, table):
     assert wide.shape[1] == members.architecture.n_first > 3
     for i, prediction in enumerate(model.predict_members(X_test)):
         layers = reference.unflatten(model.ensemble_[i : i + 1].parameters, members.architecture, members.widths[i])
-        expected = model._y_scaling.undo(reference.forward(layers, wide)[-1])[:, 0]
+        expected = model.model_.units.y.undo(reference.forward(layers, wide)[-1])[:, 0]
         np.testing.assert_allclose(prediction, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -79,14 +79,14 @@ def test_edges_are_quantiles_of_the_training_rows(table):
     np.testing.assert_allclose(edges(model).edges_of_columns(), expected.T, rtol=1e-5, atol=1e-6)
 
 
-def test_rows_of_weight_zero_leave_no_edge(table):
+def test_encodings_ignore_rows_of_weight_zero(table):
     X, y, *_ = table
     weight = np.r_[np.ones(200), np.zeros(200)]
     model = ExtraNetsRegressor(2, max_iter=2, numeric_encoding="piecewise_linear", random_state=0)
     assert edges(clone(model).fit(X, y, sample_weight=weight)) == edges(clone(model).fit(X[:200], y[:200]))
 
 
-def test_rows_that_are_held_out_leave_no_edge(table):
+def test_encodings_ignore_rows_that_are_held_out(table):
     """The largest value of a column is an edge if the row is trained on, and none if it is held out."""
     X, y, *_ = table
     model = ExtraNetsRegressor(2, max_iter=2, numeric_encoding="piecewise_linear", noise="holdout", random_state=0)
@@ -110,7 +110,7 @@ def test_far_outside_of_the_training_rows_only_the_column_itself_counts(table):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_threads_change_no_bit(kind, table):
+def test_threads_change_no_bit_of_encoded_networks(kind, table):
     X, y, X_test, _ = table
     model = DeepEnsembleRegressor(3, max_iter=10, adversarial_epsilon=0.01, numeric_encoding=kind, random_state=0)
     one, two = (clone(model).set_params(n_jobs=n).fit(X, y).predict_interval(X_test) for n in (1, 2))
@@ -165,7 +165,7 @@ def test_a_table_without_numeric_columns_is_fitted_as_it_is():
     np.testing.assert_array_equal(with_encoding, plain)
 
 
-def test_what_cannot_be_is_refused(table):
+def test_bad_encodings_are_refused(table):
     X, y, *_ = table
     with pytest.raises(ValueError, match="numeric_encoding"):
         ExtraNetsRegressor(numeric_encoding="splines").fit(X, y)

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor, MCDropoutRegressor, estimators
 from extranets.data import nonlinear_process
-from extranets.estimators import _onnx
+from extranets.predictor import graph_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag", "ignore:.*collapse_r2")
 
@@ -99,7 +99,7 @@ def test_two_outputs_and_several_levels(estimator, table, path):
 
 
 @pytest.mark.parametrize("hidden", [(), (12, 9)])
-def test_no_hidden_layer_and_two(estimator, hidden, table, path):
+def test_networks_without_a_hidden_layer_and_with_two(estimator, hidden, table, path):
     X, y, new, _ = table
     assert_same(estimator.set_params(hidden_layer_sizes=hidden).fit(X, y), path, new, y)
 
@@ -179,7 +179,7 @@ def test_unfitted_estimators_say_so(estimator, path):
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "gaussian_nll"])
-@pytest.mark.parametrize("interval", ["paper", "total", "calibrated", "cv+"])
+@pytest.mark.parametrize("interval", [kind.name for kind in ExtraNetsRegressor.intervals])
 def test_intervals_of_extra_nets_with_strong_thinning(interval, loss, table, path):
     X, y, new, _ = table
     model = quick(ExtraNetsRegressor, interval=interval, loss=loss, keep_prob=0.2, hidden_layer_sizes=(10, 6))
@@ -188,7 +188,7 @@ def test_intervals_of_extra_nets_with_strong_thinning(interval, loss, table, pat
     assert_same(model, path, new, two_outputs(y), coverage=[0.5, 0.9])
 
 
-@pytest.mark.parametrize("interval", ["averaged", "normal", "bias_corrected", "percentile", "jackknife+"])
+@pytest.mark.parametrize("interval", [kind.name for kind in BootstrapNetsRegressor.intervals])
 def test_intervals_of_the_bootstrap(interval, table, path):
     X, y, new, _ = table
     for target in (y, two_outputs(y)):
@@ -199,11 +199,11 @@ def test_intervals_of_the_bootstrap(interval, table, path):
 def test_rows_that_every_network_drew_are_left_out(table, path):
     X, y, new, _ = table
     model = quick(BootstrapNetsRegressor, n_estimators=3, interval="jackknife+").fit(X, y)
-    assert model._jackknife.in_bag.all(axis=0).any()
+    assert model.model_.intervals["jackknife+"].in_bag.all(axis=0).any()
     assert_same(model, path, new, y)
 
 
-@pytest.mark.parametrize("interval", ["total", "calibrated"])
+@pytest.mark.parametrize("interval", [kind.name for kind in MCDropoutRegressor.intervals])
 def test_passes_of_dropout_with_dropped_inputs(interval, table, path):
     X, y, new, _ = table
     model = quick(
@@ -233,7 +233,7 @@ def test_intervals_from_all_training_rows(cls, interval, table, path, monkeypatc
         model.to_onnx(path, coverage=0.99)
     with pytest.warns(UserWarning, match="rows are too few"):
         assert_same(model, path, new, y[:20], coverage=[0.5, 0.99])
-    monkeypatch.setattr(_onnx, "MOST_RESIDUALS", 5)
+    monkeypatch.setattr(graph_parts, "MOST_RESIDUALS", 5)
     with pytest.raises(ValueError, match="Set another interval, or call conformalize"):
         model.to_onnx(path)
     assert_same(model.conformalize(new, table[3]), path, new, y[:20])

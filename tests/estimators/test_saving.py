@@ -177,7 +177,7 @@ def test_it_is_saved_to_the_same_bytes_apart_from_the_time(estimator, table, pat
 
 
 @pytest.mark.parametrize("cls", [ExtraNetsRegressor, BootstrapNetsRegressor, DeepEnsembleRegressor])
-def test_warm_starts_go_on(cls, table, path):
+def test_a_loaded_model_goes_on_with_its_warm_start(cls, table, path):
     X_train, y_train, X, _ = table
     model = cls(4, **SMALL, warm_start=True).fit(X_train, y_train)
     again = reloaded(model, path)
@@ -197,7 +197,7 @@ def test_parameters_keep_their_types(table, path):
     given = {
         "hidden_layer_sizes": np.array([4, 3]),
         "alpha": np.float32(0.1),
-        "n_restarts": np.int64(2),
+        "n_starts": np.int64(2),
         "keep_prob": np.float64(0.9),
         "max_grad_norm": 1,
         "interval": np.str_("total"),

@@ -16,6 +16,7 @@ from extranets import (
 )
 from extranets._random import draw_seed
 from extranets.data import nonlinear_process
+from extranets.engine import TrainingData
 from extranets.networks import draw_members
 
 pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag")
@@ -44,11 +45,12 @@ def test_it_is_the_single_network(model):
     new_scaled = ((new - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     ys = ((y - y.mean()) / y.std()).astype(np.float32)
     seed = draw_seed(5)
-    member = draw_members(model._architecture(X.shape[1], 1), 1.0, seed, [0])
-    network = engine.train(member, Xs, ys, model._options(len(y)), seed).ensemble
+    recipe = model._networks.recipe
+    member = draw_members(recipe.architecture, 1.0, seed, [0])
+    network = engine.train(member, TrainingData(Xs, ys), recipe.options, seed).ensemble
     heads = engine.forward(network, new_scaled)[0].astype(np.float64)
     np.testing.assert_allclose(model.predict(new), heads[:, 0] * y.std() + y.mean(), rtol=1e-9)
-    if model.loss == "gaussian_nll":
+    if recipe.options.loss == "gaussian_nll":
         np.testing.assert_allclose(model.predict_var(new), np.exp(heads[:, 1]) * y.var(), rtol=1e-6)
     if isinstance(model, MCDropoutRegressor | ExtraNetsRegressor):
         np.testing.assert_allclose(model.predict_components(new).epistemic, 0, atol=1e-9 * y.var())

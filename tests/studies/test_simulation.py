@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from extranets.uncertainty.intervals import paper, total
 from scipy.stats import norm
 
 from extranets import engine
+from extranets.predictor.intervals import Paper, Total
 from extranets.studies import paper_networks as nets
 from extranets.studies import simulation
 from extranets.studies.simulation import SimulationStudy, measures
@@ -156,7 +156,7 @@ def test_more_starts_never_train_worse():
 
 def test_non_coverage_is_the_share_of_rows_outside():
     # Normal quantiles are 1.645, 1.960 and 2.576.
-    row = measures(np.zeros((3, 4)), np.array([0.0, 1.7, -2.0, 2.6]), 1.0, paper.variances)
+    row = measures(np.zeros((3, 4)), np.array([0.0, 1.7, -2.0, 2.6]), 1.0, Paper())
     assert (row["non_coverage_10"], row["non_coverage_05"], row["non_coverage_01"]) == (0.75, 0.5, 0.25)
     assert row["mape"] == pytest.approx((1.7 + 2.0 + 2.6) / 4)
     assert row["mspe"] == pytest.approx((1.7**2 + 2.0**2 + 2.6**2) / 4)
@@ -258,8 +258,8 @@ def test_other_noises_do_not_depend_on_test_targets(noise):
 def test_dropout_intervals_do_not_shrink_with_passes():
     members = np.random.default_rng(0).normal(size=(50, 200))
     y = members.mean(axis=0) + 0.5
-    assert measures(members, y, 1e-6, paper.variances)["non_coverage_05"] == 1
-    assert measures(members, y, 1e-6, total.variances)["non_coverage_05"] == 0
+    assert measures(members, y, 1e-6, Paper())["non_coverage_05"] == 1
+    assert measures(members, y, 1e-6, Total())["non_coverage_05"] == 0
 
 
 # -- summaries ---------------------------------------------------------------------------------------------------------

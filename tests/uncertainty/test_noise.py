@@ -10,7 +10,7 @@ from extranets.uncertainty.noise import held_out_variance, leaves_too_few_degree
 
 
 def simulated(n, n_members, noise_sd, member_sd, seed=0):
-    """Independent members around the truth, as the correction for a smaller ensemble assumes."""
+    """Independent members around the truth: what the correction for a smaller ensemble assumes."""
     rng = np.random.default_rng(seed)
     members = rng.normal(size=(n_members, n, 1), scale=member_sd)
     residual = members.mean(axis=0) - rng.normal(size=(n, 1), scale=noise_sd)
@@ -27,12 +27,12 @@ def test_small_fold_ensembles_are_corrected_to_the_full_size():
     assert held_out_variance(held, 5)[0] == pytest.approx(raw)
 
 
-def test_correction_leaves_a_positive_variance():
+def test_correction_never_leaves_nothing():
     held = HeldOut(np.full((10, 1), 0.1), np.full((10, 1), 100.0), np.ones((10, 1)), np.ones(10), 2)
     assert held_out_variance(held, 50)[0] > 0
 
 
-def test_weighted_rows_count_by_their_weight():
+def test_weights_count():
     residual = np.array([[1.0], [3.0]])
     held = HeldOut(residual, np.zeros((2, 1)), np.ones((2, 1)), np.array([3.0, 1.0]), 1)
     assert held_out_variance(held, 1)[0] == pytest.approx((3 * 1 + 9) / 4)
@@ -49,7 +49,7 @@ def test_training_variance_is_unbiased_for_least_squares():
     assert abs(np.mean(estimates) - 1) < 4 * np.std(estimates) / np.sqrt(400)
 
 
-def test_too_many_parameters_are_reported():
+def test_too_many_parameters_for_the_rows_are_noticed():
     assert leaves_too_few_degrees(80, 100) and leaves_too_few_degrees(np.array([10, 51]), 100)
     assert not leaves_too_few_degrees(50, 100)
     residual, weight = np.ones((100, 1)), np.ones(100)

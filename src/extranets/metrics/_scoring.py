@@ -11,11 +11,11 @@ from sklearn.compose import TransformedTargetRegressor
 from extranets._arrays import Array
 from extranets._sklearn.scorer import BaseScorer
 from extranets.metrics.checks import Weights
-from extranets.metrics.distributions import crps_gaussian, gaussian_log_likelihood
+from extranets.metrics.distributions import crps_student_t, student_t_log_likelihood
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
 
-# Means, standard deviations, and the shape that the estimator's ``distribution_`` has; None: Normal.
+# Means, standard deviations, and the estimator's ``distribution_``; of an estimator that has none, its ``degrees_of_freedom_``.
 Moments = tuple[Array, Array, Any]
 POINTS = 33  # points of an interval that are mapped back through a transformation of the target
 
@@ -47,8 +47,8 @@ def coverage_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_
 
 def crps(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
     mean, std, shape = y_pred
-    if shape is None:
-        return crps_gaussian(y_true, mean, std, sample_weight=sample_weight)
+    if not hasattr(shape, "crps"):
+        return crps_student_t(y_true, mean, std, shape, sample_weight=sample_weight)
     return shape.crps(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
 
 
@@ -59,8 +59,8 @@ def log_likelihood(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weight
             "Use crps_scorer or interval_score_scorer."
         )
     mean, std, shape = y_pred
-    if shape is None:
-        return gaussian_log_likelihood(y_true, mean, std, sample_weight=sample_weight)
+    if not hasattr(shape, "log_likelihood"):
+        return student_t_log_likelihood(y_true, mean, std, shape, sample_weight=sample_weight)
     return shape.log_likelihood(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
 
 
@@ -83,7 +83,8 @@ def _moments(estimator: Any, X: Any) -> Moments:
             f"interval_score_scorer, or fit {type(estimator.regressor_).__name__} to the target as it is."
         )
     mean, std = estimator.predict(X, return_std=True)
-    return np.asarray(mean), np.asarray(std), getattr(estimator, "distribution_", None)
+    shape = getattr(estimator, "distribution_", getattr(estimator, "degrees_of_freedom_", None))
+    return np.asarray(mean), np.asarray(std), shape
 
 
 def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -241,30 +241,26 @@ class Distribution(ABC):
 
     def crps(self, y: Array, mean: Array, std: Array, weight: Array | None = None) -> float:
         """By 10,000 evenly spaced quantiles; an error of a constant (std 0) counts as it is."""
-        columns = _columns(y), _columns(mean), _columns(std)
-        points = np.sort(self.multiples((np.arange(CRPS_POINTS) + 0.5) / CRPS_POINTS), axis=1)
-        scores = np.empty(columns[0].shape)
-        for output in range(scores.shape[1]):
-            own = points[output % len(points)]
-            error, scale = columns[0][:, output] - columns[1][:, output], columns[2][:, output]
-            z = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
-            scores[:, output] = np.where(scale > 0, scale * _crps_of_points(own, z), np.abs(error))
+        error = np.reshape(y - mean, (len(y), -1))
+        scale = np.reshape(std, error.shape)
+        z = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
+        points = self.multiples((np.arange(CRPS_POINTS) + 0.5) / CRPS_POINTS)
+        points = np.broadcast_to(points, (error.shape[1], CRPS_POINTS))
+        own = np.stack([_crps_of_points(*both) for both in zip(points, z.T, strict=True)], axis=1)
+        scores = np.where(scale > 0, scale * own, np.abs(error))
         return float(np.average(scores, axis=0, weights=weight).mean())
 
     def normal_errors(self, y: Array, mean: Array, std: Array) -> Array:
         """Errors of a standard Normal distribution that are as likely. Shape: as y."""
         predicted = self.frozen(mean, std)
-        below, above = predicted.cdf(y), predicted.sf(y)
+        with np.errstate(over="ignore"):
+            below, above = predicted.cdf(y), predicted.sf(y)
         errors = np.where(below < above, ndtri(below), -ndtri(above))  # by the smaller tail, where floats are dense
         return np.clip(errors, -FARTHEST, FARTHEST)
 
     def check_fits(self, source: Source) -> None:
         """Refuse, by ``ValueError``, a stored part that does not go with these networks."""
         return
-
-
-def _columns(values: Array) -> Array:
-    return values[:, None] if values.ndim == 1 else values
 
 
 def _crps_of_points(points: Array, z: Array) -> Array:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from extranets.estimators._noise_model import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
 
 import extranets
 from extranets import ExtraNetsRegressor, metrics
+from extranets.predictor.noise.networks import MOST_SLOPE, TAIL_DOF, NoiseModel, _slope
 from extranets.uncertainty.components import HeldOut
 
 CPU = {"device": "cpu", "n_threads": 1}
@@ -67,7 +67,7 @@ def test_where_noise_is_constant_the_model_shrinks_to_it():
     np.testing.assert_allclose(model(X.astype(np.float32), CPU), unseen, rtol=0.5)
 
 
-def test_what_was_seen_is_not_judged_by_itself():
+def test_noise_of_a_row_comes_from_networks_that_did_not_see_it():
     """Far more columns than rows can support: predictions of seen rows would explain noise; those of unseen rows do not."""
     random = np.random.default_rng(4)
     X = random.normal(size=(150, 60)).astype(np.float32)
@@ -91,7 +91,7 @@ def test_weights_count():
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.3, 1.0, 1.6, 3.0])
-def test_what_the_networks_find_gets_the_slope_that_it_deserves(slope):
+def test_the_slope_of_predicted_logarithms_is_found_from_errors(slope):
     """Errors are Student's t with log(scale^2) = slope * logs: within four standard errors, or at the end of the range.
 
     The Fisher information about log(scale^2) is nu / (2 (nu + 3)) for each error.
@@ -120,7 +120,7 @@ def test_no_errors_have_no_slope():
     assert _slope(np.arange(5.0), np.zeros(5), np.ones(5)) == 0
 
 
-def test_what_networks_see_in_noise_is_shrunk():
+def test_patterns_that_networks_see_in_pure_noise_are_shrunk():
     random = np.random.default_rng(6)
     X = random.normal(size=(120, 40)).astype(np.float32)  # so many columns that networks see something in anything
     residual = random.normal(size=(120, 1))
@@ -130,7 +130,7 @@ def test_what_networks_see_in_noise_is_shrunk():
 
 
 @pytest.mark.parametrize("strength", [0.5, 1.0])
-def test_strong_differences_are_not_flattened(strength):
+def test_strong_differences_in_noise_are_followed(strength):
     """Noise whose sd goes over a factor of up to 55. Coverage in quarters of 2,000 rows by x, at 90 %.
 
     Four standard errors of a share are 0.027; the model of the noise, learned from 1,000 rows, may be as far off again.
@@ -159,7 +159,7 @@ def test_too_few_rows_are_refused(n, changes):
 
 
 @pytest.mark.parametrize("changes", [{"noise": "train", "interval": "paper"}, {"loss": "gaussian_nll"}])
-def test_networks_are_refused_where_they_cannot_be(changes):
+def test_networks_of_the_noise_need_held_out_rows_and_squared_errors(changes):
     X, y, _ = rows(150, 0)
     with pytest.raises(ValueError, match="noise_model='networks' needs errors"):
         quick(**changes).fit(X, y)
@@ -173,7 +173,7 @@ def test_several_outputs_of_which_one_is_constant():
     assert np.corrcoef(parts.aleatoric[:, 1], sd)[0, 1] > 0.5
 
 
-def test_threads_do_not_matter_and_files_keep_it(fitted, tmp_path):
+def test_threads_and_files_change_no_bit_of_the_noise(fitted, tmp_path):
     X = rows(300, 6)[0]
     for n_jobs in (1, 2):
         again = quick(n_jobs=n_jobs).fit(*rows(1500, 0)[:2])
@@ -187,7 +187,7 @@ def test_far_away_rows_have_finite_noise(fitted):
     assert np.isfinite(far.aleatoric).all() and (far.aleatoric > 0).all()
 
 
-def test_other_rows_calibrate_it_anew(fitted):
+def test_other_rows_calibrate_the_noise_anew(fitted):
     again = quick().fit(*rows(1500, 0)[:2])
     before = again.calibration_
     assert (again.estimate_noise(*rows(500, 7)[:2]).calibration_ != before).any()
@@ -195,7 +195,7 @@ def test_other_rows_calibrate_it_anew(fitted):
         again.set_params(interval="total").estimate_noise(*rows(500, 7)[:2])
 
 
-def test_the_graph_has_it(fitted, tmp_path):
+def test_a_graph_predicts_the_same_noise(fitted, tmp_path):
     X = rows(300, 8)[0]
     fitted.to_onnx(tmp_path / "m.onnx")
     sd = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["sd"], {"X": X})[0]
