@@ -20,7 +20,7 @@ static inline void input_gradient(Batch& batch, const float* block, const float*
                  first.columns, out, stride);
 }
 
-// Adds what reaches the table's columns through their encoding to the gradients in `out`.
+// Adds to `out` the part of the gradient that reaches the table's columns through their encoding.
 static inline void through_encoding(const Batch& batch, const float* block, int n_rows, float* out) {
     const Layout& layout = batch.layout;
     const Encoding& e = *layout.encoding;

@@ -19,7 +19,8 @@ using namespace nb::literals;
 Shape posterior_shape(const In<int32_t, 1>& hidden, const In<float, 2>& X, size_t n_members, size_t n_weights) {
     require(n_members >= 1, "a posterior needs a member");
     const Shape shape = checked_shape("hidden", hidden.data(), hidden.shape(0), columns_of(X), 1);
-    require(size_t(active_kernels().parameter_count(shape)) == n_weights, "X has the wrong number of columns for this posterior");
+    require(size_t(active_kernels().parameter_count(shape)) == n_weights,
+            "X has the wrong number of columns for this posterior");
     return shape;
 }
 

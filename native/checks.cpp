@@ -46,7 +46,7 @@ EncodingArrays::EncodingArrays(int kind, const In<int32_t, 1>& the_columns, cons
     require(view.n_entries < kMostUnits, "first: too many entries");
     require(periodic || n_numbers == view.n_entries + int64_t(n), "numbers: a column needs one edge more than bins");
     for (size_t c = 0; !periodic && c < n; ++c)
-        require(increase(numbers.data() + first[c] + c, first[c + 1] - first[c] + 1), "numbers: a column's edges must increase");
+        require(increase(numbers.data() + first[c] + c, first[c + 1] - first[c] + 1), "numbers: the edges must increase");
     require(!periodic || std::all_of(numbers.begin(), numbers.end(), [](float f) { return std::isfinite(f); }),
             "numbers: frequencies must be finite");
 }

@@ -27,17 +27,20 @@ constexpr int kMostBins = 255;  // of a column: MOST_BINS in src/extranets/encod
 constexpr int kMostAttempts = 1 << 24;  // of a member: a stream's name has 24 bits for the attempt
 constexpr int64_t kMostRows = (int64_t(1) << 32) - 1;  // of a table, or of a member's sample
 
-// Inputs of the first layer that are computed from columns of the table and follow them: src/extranets/encodings.py.
+// What computes further inputs of the first layer from columns of the table. They come after the table's own columns; see
+// src/extranets/encodings.py.
 struct Encoding {
     EncodingKind kind;
-    int n_columns;  // that are encoded
-    int n_entries;  // inputs that they add
-    const int32_t* columns;  // (n_columns): which of the table's
+    int n_columns;  // how many columns are encoded
+    int n_entries;  // how many inputs they add together
+    const int32_t* columns;  // (n_columns): their numbers in the table, increasing
     const int32_t* first;  // (n_columns + 1): where each column's entries begin
-    const float* numbers;  // edges of every column, one more than its entries; or frequencies, the same for all columns
+    // Piecewise linear: every column's edges, one more than its entries. Periodic: the frequencies, the same for all columns.
+    const float* numbers;
 };
 
-// One member's shape. `n_inputs` counts the table's columns, not what an encoding adds; `widths` holds the units that its mask left in each hidden layer.
+// One member's shape. `n_inputs` counts the table's columns, without what an encoding adds. `widths` holds how many units the
+// member's mask left in each hidden layer.
 struct Shape {
     int n_inputs;
     int n_hidden;
@@ -54,7 +57,7 @@ struct Options {
     Schedule schedule;
     float beta1, beta2, epsilon;
     float weight_decay;
-    int warm_up_epochs;  // Gaussian loss: first epochs with the variance held at one
+    int warm_up_epochs;  // Gaussian loss: how many epochs at the start hold the variance at one
     float dropout_keep;  // of hidden units; 1: no dropout
     float input_keep;  // of inputs
     float max_grad_norm;  // 0: no clipping
@@ -99,7 +102,7 @@ struct MemberTask : Member {
     Outcome outcome;
 };
 
-// The same for a Gaussian posterior of the parameters instead of a point.
+// The same for variational inference, which learns a Gaussian posterior of the parameters.
 struct VariationalTask : Member {
     float* mean;  // out: canonical layout, as is std
     float* std;
@@ -126,9 +129,9 @@ struct PbpTask : Member {
     double* prior;  // of the weights
 };
 
-// A trained ensemble as the forward pass reads it. A pass is one member's forward pass; with `pass_ids` given there may be
-// more passes than members (pass p uses member p mod n_members), each thinned by dropout from its own stream: the inputs
-// first, then the hidden layers; a part whose keep is 1 takes nothing from the stream.
+// A trained ensemble as the forward pass reads it. A pass is the forward pass of one member. With `pass_ids` given, pass p uses
+// member p mod n_members, so that there may be more passes than members, and dropout thins it: the pass's own stream says
+// first which inputs are dropped, then which hidden units. Where keep is 1, nothing is taken from the stream.
 struct EnsembleView {
     int n_members;
     int n_passes;

@@ -82,7 +82,7 @@ std::vector<const Kernels*> usable() { return all; }
 
 namespace {
 
-// Null until it is asked for. Atomic, because a thread may choose another variant while the next one starts a fit.
+// Null before the first use. Atomic, because one thread may choose another variant while a second one starts a fit.
 std::atomic<const Kernels*> active{nullptr};
 
 std::vector<std::string> names(const std::vector<const Kernels*>& variants) {

@@ -41,7 +41,8 @@ static inline Spot find_spot(const Encoding& e, int column, float x) {
     return {bin, position < 0.0f ? 0.0f : (position > 1.0f ? 1.0f : position), outside ? 0.0f : 1.0f / width};
 }
 
-// sin and cos of 2 pi f x for n frequencies. The polynomials, in the square of what is left of a turn, are right to 5e-7.
+// sin and cos of 2 pi f x for n frequencies f. Whole turns are taken away, and what is left goes into polynomials whose error
+// is below 5e-7.
 static inline void waves(const float* frequencies, int n, float x, float* sine, float* cosine) {
     for (int j = 0; j < n; ++j) {
         const float turns = frequencies[j] * x, rest = turns - __builtin_rintf(turns), z = rest * rest;
@@ -83,12 +84,12 @@ static inline float column_slope(const Encoding& e, int column, float x, const f
     return 6.28318531f * slope;
 }
 
-// Rows by the edges that enclose them. Shape of the arrays: (rows, encoded columns).
+// Which edges enclose the value of each row in each encoded column. Shape of the arrays: (rows, encoded columns).
 struct Places {
     int n_columns;
     int32_t* edge;  // the edge below, counted over all columns
-    float* below;  // how much the value at that edge counts,
-    float* above;  // and the value at the next
+    float* below;  // how much the number at that edge counts
+    float* above;  // how much the number at the next edge counts
 
     void put(int64_t row, int column, int edge_below, float position) const {
         const int64_t at = row * n_columns + column;
@@ -114,7 +115,8 @@ static inline void values_at_edges(const Encoding& e, const float* weights, std:
     }
 }
 
-// C[row, :] = max(0, C[row, :] + what the encoded columns give). Arguments by value: numbers that are stored could be theirs.
+// C[row, :] = max(0, C[row, :] + what the encoded columns give). Arguments are passed by value: for all that the compiler
+// knows, a store into C could change what a reference leads to.
 template <int V>
 static inline void add_panel(const Places places, const float* values, const std::ptrdiff_t width, const int n_rows, float* C) {
     const int32_t* edge = places.edge;
@@ -162,8 +164,8 @@ struct RowsByBin {
     }
 };
 
-// Weight gradients of one column's bins, the highest first. A bin's weight is part of the value at every edge above it: rows
-// of higher bins count in full, its own by their position.
+// Weight gradients of one column's bins, beginning with the highest bin. A bin's weight is part of the value at every edge
+// above the bin. So the rows in higher bins count in full, and the rows in the bin itself count by their position.
 template <int V, class Sink>
 static inline void bin_gradients(const RowsByBin& rows, int n_bins, const Places places, const int column,
                                  const float* delta, const std::ptrdiff_t width, const Sink sink) {

@@ -41,13 +41,13 @@ struct Learner {
     Layout layout;
     int64_t n_sample;
     int capacity;    // rows of a mini-batch
-    int batch_rows;  // and the adversarial rows that join them
+    int batch_rows;  // with the adversarial rows that join them
     Buffer<float> batch_memory;
     Batch batch;
     Buffer<float> y, weight;  // of the batch
     Buffer<uint32_t> row_memory, order_memory;
     Rows train_rows, validation_rows;
-    int64_t epochs_counted = 0;  // of this attempt, in the progress that the watching thread sees
+    int64_t epochs_counted = 0;  // epochs of this attempt that control.epochs_done holds
 
     Learner(const Data& d, const Options& o, const Member& m, Control& c)
         : data(d), options(o), member(m), control(c), layout(m.shape), n_sample(sample_size(d, m)),
@@ -106,16 +106,16 @@ struct Learner {
     // Row r of the batch, which is `row` of the table.
     void encode(int r, uint32_t row) {
         if (!layout.by_edges) return batch.input.encode(layout, r);
-        const Encoding e = *layout.encoding;  // copies: numbers that are stored could be theirs
+        const Encoding e = *layout.encoding;  // copies: for all that the compiler knows, a store could change the originals
         const Places places = batch.input.places;
         const uint8_t* bins = data.bins + int64_t(row) * e.n_columns;
         const float* positions = data.positions + int64_t(row) * e.n_columns;
         for (int c = 0; c < e.n_columns; ++c) places.put(r, c, first_edge(e, c) + bins[c], positions[c]);
     }
 
-    // Rows of the next batch are asked for while this one computes: with large tables they are in no cache.
+    // Fetches the rows of the next batch while this one computes: with large tables they are in no cache.
     // To the second-level cache (hint 2): the first is full of weights and would lose the rows again.
-    // Inlined by force: GCC takes a function that only prefetches for one without effect and drops its calls.
+    // Inlined by force: GCC believes that a function that only prefetches has no effect, and drops the call.
     __attribute__((always_inline)) void prefetch(const uint32_t* rows, int64_t n) const {
         for (int64_t r = 0; r < n; ++r) {
             const char* from = reinterpret_cast<const char*>(data.X + int64_t(rows[r]) * data.n_inputs);
@@ -139,8 +139,8 @@ struct Learner {
 
     int64_t steps_per_epoch() const { return (train_rows.n + capacity - 1) / capacity; }
 
-    // Calls step(rows, index of the step) for every mini-batch, gathered; it gives back the batch's summed loss. Returns the
-    // mean.
+    // Gathers every mini-batch and calls step(rows, index of the step), which returns the batch's summed loss. Returns the
+    // mean loss of a row.
     template <class Step>
     double epoch(int index, uint32_t attempt, const Step& step) {
         uint32_t* order = order_memory.data;

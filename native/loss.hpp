@@ -20,8 +20,8 @@ struct Targets {
     int n_outputs;
 };
 
-// All three: sum over rows of weight * mean over outputs of the loss, from heads of shape (rows, n_heads); with delta not null
-// also d(sum * factor)/d(head), of the same shape.
+// The next three functions return the sum over rows of weight * (mean over outputs of the loss), from heads of shape
+// (rows, n_heads). Where delta is not null they fill it with d(sum * factor)/d(head), of the same shape.
 
 // One output, the usual case: rows in whole vectors.
 static inline double squared_error_vector(const float* heads, const Targets& t, int n_rows, float factor, float* delta) {

@@ -8,8 +8,8 @@
 
 namespace extranets::EXTRANETS_VARIANT {
 
-// Inverted dropout on inputs and hidden layers, one word per unit and row; none where keep is 1. A column of the table goes
-// together with its encoding.
+// Inverted dropout on inputs and hidden layers. It takes one random word per unit and row, and none where keep is 1. A column
+// of the table is dropped together with its encoding.
 struct Dropout {
     const Layout& layout;
     const Input& input;
@@ -92,7 +92,8 @@ struct Trainer : Learner {
         }
         if (options.dropout_keep < 1.0f || options.input_keep < 1.0f) {
             Words words(make_stream(options.seed, task.id, Purpose::dropout, attempt, uint32_t(step_index)));
-            forward(batch, parameters.data, derived.data, n, Dropout{layout, batch.input, words, options.input_keep, options.dropout_keep});
+            const Dropout dropout{layout, batch.input, words, options.input_keep, options.dropout_keep};
+            forward(batch, parameters.data, derived.data, n, dropout);
         } else {
             forward(batch, parameters.data, derived.data, n, NoHook{});
         }
@@ -133,7 +134,7 @@ struct Trainer : Learner {
             }
             const double variance = sum_w > 0 ? sum_y2 / sum_w - sum_y / sum_w * (sum_y / sum_w) : 0;
             mean_variance += variance / data.n_outputs;
-            // A constant output (standardised: zero) is predicted from the start with variance one: likelihood zero.
+            // A constant output adds nothing: standardised it is zero, and predicting zero with variance one has the loss zero.
             if (variance > 1e-9) constant_nll += 0.5 * (std::log(variance) + 1) / data.n_outputs;
             total_weight = sum_w;
         }
@@ -193,7 +194,7 @@ struct Trainer : Learner {
             task.loss_curve[e] = float(loss);
             task.n_epochs_run = e + 1;
             count_epochs(1);
-            // The best weights must not be those of a variance that has not been trained.
+            // Weights of the warm-up cannot be the best ones: their variance is not trained yet.
             if (validation_rows.n > 0 && !unit_variance && validate(waited)) break;
         }
         count_epochs(options.n_epochs - task.n_epochs_run);

@@ -107,8 +107,8 @@ static inline void unpack(const Layout& layout, const float* block, float* canon
     for_canonical(layout, [&](int64_t from, int64_t to) { canonical[to] = block[from]; });
 }
 
-// Rows as the first layer reads them: the table's columns with what their encoding adds written after them, or with their
-// places between edges beside them.
+// Rows as the first layer reads them: the table's columns, and their encoding. The encoding is either written out after the
+// columns, or kept beside them as places between edges.
 struct Input {
     float* rows;  // padded
     Places places;
@@ -122,7 +122,7 @@ struct Input {
         const int64_t n = n_rows * places.n_columns;
         places.below = memory + n_rows * layout.width(0);
         places.above = places.below + n;
-        places.edge = reinterpret_cast<int32_t*>(places.above + n);  // as wide as a float
+        places.edge = reinterpret_cast<int32_t*>(places.above + n);  // an int32_t is as wide as a float
     }
 
     Input from(const Layout& layout, int64_t row) const {
@@ -197,7 +197,7 @@ struct Batch {
     }
 };
 
-// Multiplies the input or a layer's activations before the next layer reads them: dropout. Called as
+// A hook may multiply the input, or a layer's activations, before the next layer reads them; dropout is one. It is called as
 // hook(layer, activations, rows, stride), where layer 0 is the input.
 struct NoHook {
     void operator()(int, float*, int, int) const {}

@@ -18,7 +18,7 @@ EXTRANETS_INLINE float float_of(int32_t bits) {
     return x;
 }
 
-// For positive normal numbers.
+// x must be positive, and not denormal.
 EXTRANETS_INLINE float log_of(float x) {
     const int32_t root_half = 0x3f3504f3;  // bits of sqrt(1/2): the mantissa then lies between it and sqrt(2)
     const int32_t exponent = (bits_of(x) - root_half) >> 23;
@@ -50,7 +50,8 @@ EXTRANETS_INLINE float exp_of(float x) {
     return (p * r * r + r + 1.0f) * float_of(int32_t((uint32_t(int32_t(k)) + 127u) << 23));
 }
 
-// Two normal numbers from two words. The angle is cut into quarter turns about the axes, exactly, before it gets its pi.
+// Two normal numbers from two words. The angle is first reduced, exactly, to less than an eighth of
+// a turn from the nearest axis, and only then multiplied by 2 pi.
 EXTRANETS_INLINE void box_muller(uint32_t first, uint32_t second, float* out) {
     const float radius = std::sqrt(-2.0f * log_of(float(int32_t(first >> 8) + 1) * (1.0f / 16777216.0f)));
     const float turns = float(int32_t(second >> 8)) * (1.0f / 16777216.0f);
@@ -65,7 +66,7 @@ EXTRANETS_INLINE void box_muller(uint32_t first, uint32_t second, float* out) {
     out[1] = radius * (axis & 2 ? -sine : sine);
 }
 
-// Floats that draw_normals may write: whole fills.
+// How many floats draw_normals writes: n, rounded up to whole fills.
 EXTRANETS_INLINE int64_t normals_room(int64_t n) { return (n + kWordsPerFill - 1) / kWordsPerFill * kWordsPerFill; }
 
 static inline void draw_normals(const Stream& stream, int64_t n, float* out) {

@@ -12,7 +12,7 @@
 namespace extranets::EXTRANETS_VARIANT {
 
 constexpr double kSmallestVariance = 1e-100;
-constexpr double kSmallestShape = 6.0;  // of a gamma distribution: that of the start
+constexpr double kSmallestShape = 6.0;  // of a gamma distribution; training starts with it
 constexpr double kSmallestCavity = 1e-6;  // precision
 constexpr double kLargestMove = 5.0;  // of a weight by its prior, in standard deviations
 
@@ -22,8 +22,8 @@ struct Gamma {
     double a, b;
 };
 
-// The gamma distribution of a precision after an error with variance `variance + 1 / (weight * precision)`. False where that
-// would be less certain than at the start, and so is left out.
+// The gamma distribution of a precision after an error with variance `variance + 1 / (weight * precision)`. Returns
+// false and changes nothing where the result would be less certain than at the start.
 static inline bool update_gamma(const Gamma g, double variance, double error, double weight, Gamma& out) {
     const double rate = g.b / weight;
     const double middle = variance + rate / g.a;
@@ -41,7 +41,7 @@ static inline bool update_gamma(const Gamma g, double variance, double error, do
     return valid;
 }
 
-// Means and variances of the same things.
+// Means and variances of weights, of inputs or of sums.
 struct Pair {
     double* mean;
     double* variance;
@@ -335,7 +335,8 @@ struct PbpTrainer {
         if (!(precision > kSmallestCavity && cavity.a > 1.0 && cavity.b > 0.0)) return;
         const double next = (cavity.a - 1.0) / cavity.b, next_variance = 1.0 / (precision + next);
         const double move = shift * next_variance - mean;
-        if (!(move * move <= kLargestMove * kLargestMove * variance)) return;  // nothing else would hold the weight
+        // Nothing else keeps the weight from running away.
+        if (!(move * move <= kLargestMove * kLargestMove * variance)) return;
         factor.precision = next;
         variance = next_variance;
         mean = shift * variance;

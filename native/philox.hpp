@@ -10,7 +10,7 @@ namespace extranets::EXTRANETS_VARIANT {
 
 struct Stream {
     uint32_t key[2];
-    uint32_t part;     // epoch, step or pass: whatever divides one purpose
+    uint32_t part;     // epoch, step or pass: whichever the purpose has
     uint32_t purpose;  // purpose + 256 * attempt
     uint32_t member;
 };
@@ -82,7 +82,7 @@ struct Words {
     float uniform() { return float(next() >> 8) * (1.0f / 16777216.0f); }
 };
 
-// Fisher-Yates, from the last place down. Words come in fills, without a test for each.
+// Fisher-Yates, from the last place down. Words are drawn a whole fill at a time, so that not every word needs a test.
 static inline void shuffle(uint32_t* rows, int64_t n, const Stream& stream) {
     uint32_t words[kWordsPerFill];
     uint32_t block = 0;

@@ -60,7 +60,7 @@ static inline Thinned room_for_passes(const EnsembleView& e) {
     return Thinned(units, most(e, packed_size));
 }
 
-// `to` is cleared memory: what pads an encoding is not written.
+// `to` must have been cleared: the padding behind an encoding is not written.
 static inline void load_rows(const Layout& layout, const float* X, int64_t begin, int64_t n, const Input& to) {
     const int stride = layout.width(0), width = layout.n_inputs;
     for (int64_t r = 0; r < n; ++r) copy_padded(X + (begin + r) * width, width, to.rows + r * stride);
@@ -143,8 +143,8 @@ static void forward_rows(const EnsembleView& e, const float* X, int64_t begin, i
     });
 }
 
-// Sums over the passes for the rows of one range, of every output. They are taken about the first pass, so that a large
-// common value costs no digits.
+// Sums over the passes for the rows of one range, of every output. The sums are of differences from the first pass, so
+// that a large common value costs no digits.
 struct MomentSums {
     const EnsembleView& e;
     double *first, *mean, *variance, *mean_variance;  // of the range's first row; mean_variance may be null

@@ -5,7 +5,8 @@
 //   dot_rows       C[b, o] = bias[o] + sum_j A[b, j] W[o, j]              the narrow output layer
 //
 // A tile keeps `rows x vectors` accumulators in registers; one operand comes in whole vectors, the other is broadcast. In
-// `dense` and `dot_rows` the order of additions does not depend on the tile, so a row's result does not depend on its neighbours.
+// `dense` and `dot_rows` the order of additions does not depend on the tile, so a row's result does not depend on the rows
+// beside it.
 #pragma once
 
 #include "simd.hpp"

@@ -1,7 +1,7 @@
 // One variant of the kernels. CMake compiles this file once per instruction set, with EXTRANETS_VARIANT naming the namespace
 // and EXTRANETS_VARIANT_NAME the name that build_info() reports.
 //
-// Nothing from the C++ standard library that could leave a shared inline function behind may be used in here: the linker
+// Nothing from the C++ standard library that could leave a shared inline function behind may be used here: the linker
 // keeps one copy of such a function for all variants, and it might be the one with instructions that this machine lacks.
 #include "member.hpp"
 #include "pbp.hpp"

@@ -11,7 +11,7 @@ namespace extranets::EXTRANETS_VARIANT {
 constexpr float kInitialStd = 0.05f;  // INITIAL_STD and WARM_UP in engine/reference_variational.py
 constexpr double kWarmUp = 0.5;
 
-// Numbers that Adam moves, from zero.
+// Numbers that Adam learns, starting from zero.
 struct Learned {
     int64_t n;
     Buffer<float> value, first, second;
@@ -31,8 +31,8 @@ struct Learned {
     }
 };
 
-// Padding has mean 0, log_std 0, sigma 0, draw 0 and present 0: then its gradients are zero too, and sums may run over the whole
-// block.
+// Padding has mean 0, log_std 0, sigma 0, draw 0 and present 0: then its gradients are zero too, and sums may run over the
+// whole block.
 struct VariationalTrainer : Learner {
     VariationalTask& task;
     Learned mean, log_std, log_noise;
@@ -105,7 +105,7 @@ struct VariationalTrainer : Learner {
         return loss;
     }
 
-    // Put back at its limits after the step, so that it can leave them again.
+    // After the step the log-variances are put back to their limits, so that they can leave them again.
     void update_noise() {
         for (int64_t at = 0; at < log_noise.n; at += kLanes)
             log_noise.adam.update(at, load(d_log_noise.data + at), false);

@@ -31,11 +31,14 @@ CALLS: list[tuple[str, Callable[[], calls.Arguments]]] = [
     ("forward", lambda: calls.forward(calls.bins(), calls.passes())),
     ("moments", lambda: calls.moments(calls.waves())),
     ("moments", lambda: calls.moments(calls.bins(), calls.passes())),
+    ("moments", lambda: calls.moments() | {"mean_variance": None}),
     ("jacobian", calls.jacobian),
     ("jacobian", lambda: calls.jacobian(calls.bins())),
     ("random_words", calls.random_words),
     ("random_normals", calls.random_normals),
 ]
+SIZES = [calls.N_ROWS, calls.N_INPUTS, calls.N_OUTPUTS, calls.N_MEMBERS, 2 * calls.N_OUTPUTS]
+OTHER_SIZES = [1, 2, 3, 5, 7, 500]
 ALLOWED = (TypeError, ValueError, MemoryError, calls.Stop)
 
 INTEGERS = [-(2**63), -(2**31), -5, -1, 0, 1, 2, 3, 4, 5, 63, 64, 255, 256, 2**23, 2**24, 2**28, 2**30]
@@ -44,6 +47,10 @@ HUGE = 2**40
 FLOATS = [np.nan, np.inf, -np.inf, -1.0, -0.0, 0.0, 1e-45, 1e-10, 0.5, 1.0, 1.0000001, 2.0, 1e10, 3e38, -3e38, 1e300]
 OTHERS = [None, True, "5", 1.5, b"bytes", [], [1, 2], {}, object()]
 DTYPES = ["f2", "f4", "f8", ">f4", "i1", "i4", "i8", "u2", "u4", "?", "c16", "O"]
+
+
+def pick(choices: list[Any], rng: np.random.Generator) -> Any:
+    return choices[rng.integers(len(choices))]
 
 
 def misaligned(a: np.ndarray) -> np.ndarray:
@@ -64,7 +71,7 @@ def with_numbers(a: np.ndarray, numbers: list[Any], rng: np.random.Generator) ->
         numbers = [n for n in numbers if np.iinfo(a.dtype).min <= n <= np.iinfo(a.dtype).max]
     out = a.copy()
     for _ in range(rng.integers(1, 3)):
-        out.reshape(-1)[rng.integers(a.size)] = numbers[rng.integers(len(numbers))]
+        out.reshape(-1)[rng.integers(a.size)] = pick(numbers, rng)
     return out
 
 
@@ -77,6 +84,8 @@ WAYS: list[Way] = [  # how an array is spoiled, with the help of another array o
     extreme,
     extreme,
     lambda a, other, rng: with_numbers(a, [0, 1, 2, 3], rng),
+    lambda a, other, rng: a + np.array(pick(INTEGERS, rng)).astype(a.dtype),
+    lambda a, other, rng: a - np.array(5).astype(a.dtype),
     lambda a, other, rng: np.delete(a, 0, rng.integers(a.ndim)),
     lambda a, other, rng: np.repeat(a, 2, rng.integers(a.ndim)),
     lambda a, other, rng: a[..., None],
@@ -86,7 +95,7 @@ WAYS: list[Way] = [  # how an array is spoiled, with the help of another array o
     lambda a, other, rng: a[::-1],
     lambda a, other, rng: np.repeat(a, 2, -1)[..., ::2],
     lambda a, other, rng: np.broadcast_to(a[:1], a.shape),
-    lambda a, other, rng: a.astype(DTYPES[rng.integers(len(DTYPES))]),
+    lambda a, other, rng: a.astype(pick(DTYPES, rng)),
     lambda a, other, rng: read_only(a),
     lambda a, other, rng: misaligned(a),
     lambda a, other, rng: a[..., :0],
@@ -96,7 +105,7 @@ WAYS: list[Way] = [  # how an array is spoiled, with the help of another array o
     lambda a, other, rng: other,
     lambda a, other, rng: other.reshape(-1).view(a.dtype)[: a.size].reshape(a.shape),  # the same memory
     lambda a, other, rng: a.tolist(),
-    lambda a, other, rng: OTHERS[rng.integers(len(OTHERS))],
+    lambda a, other, rng: pick(OTHERS, rng),
 ]
 
 
@@ -105,7 +114,7 @@ def spoiled_array(a: np.ndarray, other: np.ndarray, rng: np.random.Generator) ->
         return a
     try:
         with np.errstate(all="ignore"):
-            return WAYS[rng.integers(len(WAYS))](a, other, rng)
+            return pick(WAYS, rng)(a, other, rng)
     except (
         ValueError,
         TypeError,
@@ -120,22 +129,35 @@ def spoiled(value: Any, other: np.ndarray, rng: np.random.Generator) -> Any:
     if isinstance(value, np.ndarray):
         return spoiled_array(value, other, rng)
     if rng.random() < 0.1:
-        return OTHERS[rng.integers(len(OTHERS))]
+        return pick(OTHERS, rng)
     if isinstance(value, list):
         return [INTEGERS[i] for i in rng.integers(len(INTEGERS), size=rng.integers(3))]
     numbers = INTEGERS if isinstance(value, int) else FLOATS
-    return numbers[rng.integers(len(numbers))]
+    return pick(numbers, rng)
 
 
 def spoil(arguments: calls.Arguments, rng: np.random.Generator) -> None:
     """Changes one argument, maybe one of an object's own arguments."""
     others = [a for a in arguments.values() if isinstance(a, np.ndarray)] or [np.zeros(4, dtype=np.float32)]
-    name = list(arguments)[rng.integers(len(arguments))]
+    name = pick(list(arguments), rng)
     value = arguments[name]
     if isinstance(value, dict) and value and rng.random() < 0.95:
         spoil(value, rng)
     elif name != "progress":  # without it a call might last for ever
-        arguments[name] = spoiled(value, others[rng.integers(len(others))], rng)
+        arguments[name] = spoiled(value, pick(others, rng), rng)
+
+
+def resize(arguments: calls.Arguments, old: int, new: int, rng: np.random.Generator) -> None:
+    """Another number of rows, columns or members, in most of the arguments that have it."""
+    for name, value in arguments.items():
+        if rng.random() < 0.3:
+            continue
+        if isinstance(value, dict):
+            resize(value, old, new, rng)
+        elif isinstance(value, np.ndarray) and value.size and old in value.shape:
+            arguments[name] = np.resize(value, [new if n == old else n for n in value.shape])
+        elif type(value) is int and value == old:
+            arguments[name] = new
 
 
 def load(path: str) -> Any:
@@ -150,9 +172,11 @@ def main(path: str, seed: int, n_calls: int) -> None:
     native, rng, seen = load(path), np.random.default_rng(seed), Counter()
     variants = native.usable_variants()
     for i in range(n_calls):
-        name, make = CALLS[rng.integers(len(CALLS))]
+        name, make = pick(CALLS, rng)
         arguments = copy.deepcopy(make())
         native.use_variant(variants[i % len(variants)])
+        if rng.random() < 0.3:
+            resize(arguments, pick(SIZES, rng), pick(OTHER_SIZES, rng), rng)
         for _ in range(rng.integers(4)):
             spoil(arguments, rng)
         try:

@@ -41,7 +41,11 @@ def sanitised_extension(kind: Kind) -> Path:
     """
     _library(LIBRARIES[kind])
     folder = ROOT / "build" / "sanitised" / kind
-    build = [f"-Cbuild-dir={folder / 'cmake'}", f"-Ccmake.define.EXTRANETS_SANITIZE={FLAGS[kind]}"]
+    build = [
+        "-Cinstall.strip=false",
+        f"-Cbuild-dir={folder / 'cmake'}",
+        f"-Ccmake.define.EXTRANETS_SANITIZE={FLAGS[kind]}",
+    ]
     target = ["--no-deps", "--upgrade", "--target", str(folder / "site")]
     install = [sys.executable, "-m", "pip", "install", *target, *build, str(ROOT)]
     done = subprocess.run(install, capture_output=True, text=True)

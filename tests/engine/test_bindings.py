@@ -374,8 +374,8 @@ def test_the_yardstick_ends(seconds):
 
 
 def test_memory_that_no_machine_has_is_a_memory_error():
-    """One mini-batch of 2^17 rows with 2^26 units of two networks: 2^45 bytes."""
-    n, width = 2**17, 2**26 - 1
+    """A mini-batch of 2^20 rows with 2^26 units needs 2^49 bytes, more than a process can address."""
+    n, width = 2**20, 2**26 - 1
     arguments = calls.train(batch_size=n) | {
         "X": np.zeros((n, 1), F32),
         "y": np.zeros((n, 1), F32),
