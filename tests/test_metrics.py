@@ -57,7 +57,7 @@ SCORES = {
     "interval_score": (metrics.interval_score, [LOWER, UPPER]),
     "cwc": (metrics.cwc, [LOWER, UPPER]),
     "calibration_error": (metrics.calibration_error, [MEAN, STD]),
-    "calibration_error quantile": (lambda *a, **k: metrics.calibration_error(*a, kind="quantile", **k), [MEAN, STD]),
+    "calibration_error quantile": (lambda *a, **k: metrics.calibration_error(*a, by="quantile", **k), [MEAN, STD]),
     "calibration_error student": (lambda *a, **k: metrics.calibration_error(*a, dof=4.5, **k), [MEAN, STD]),
     "sharpness": (lambda y, std, **k: metrics.sharpness(std, **k), [STD]),
 }
@@ -142,9 +142,7 @@ def test_calibration_is_that_of_uncertainty_toolbox():
     np.testing.assert_allclose(metrics.calibration_curve(Y, MEAN, STD, levels)[1], expected, atol=1e-12)
     # the toolbox takes prediction minus target; turning both signs gives the same curve
     _, expected = calibration.get_proportion_lists_vectorized(-MEAN, STD, -Y, 100, None, "quantile")
-    np.testing.assert_allclose(
-        metrics.calibration_curve(Y, MEAN, STD, levels, kind="quantile")[1], expected, atol=1e-12
-    )
+    np.testing.assert_allclose(metrics.calibration_curve(Y, MEAN, STD, levels, by="quantile")[1], expected, atol=1e-12)
     exact = calibration.mean_absolute_calibration_error(MEAN, STD, Y)
     assert metrics.calibration_error(Y, MEAN, STD, levels) == pytest.approx(exact, abs=1e-12)
     # the area is integrated by trapezia over 100 levels from 0 to 1, the error averaged over 0.01, ..., 0.99
@@ -183,12 +181,12 @@ def test_ensemble_crps_matches_values_computed_by_hand():
 
 def test_calibration_matches_values_computed_by_hand():
     y = [-3.0, -0.5, 0.1, 0.2]  # quantiles at 0.5 and 0.975 are 0 and 1.96
-    levels, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.0, 0.5, 0.975, 1.0], kind="quantile")
+    levels, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.0, 0.5, 0.975, 1.0], by="quantile")
     np.testing.assert_array_equal(observed, [0, 0.5, 1, 1])
     np.testing.assert_array_equal(levels, [0.0, 0.5, 0.975, 1.0])
     _, observed = metrics.calibration_curve(y, 0.0, 1.0, [0.1, 0.5, 0.95], sample_weight=[1, 1, 2, 4])
     np.testing.assert_allclose(observed, [2 / 8, 7 / 8, 7 / 8])  # within 0.126, 0.674 and 1.96
-    _, observed = metrics.calibration_curve(y, y, 1.0, [0.4, 0.5], kind="quantile")  # all at the median: at most it
+    _, observed = metrics.calibration_curve(y, y, 1.0, [0.4, 0.5], by="quantile")  # all at the median: at most it
     np.testing.assert_array_equal(observed, [0, 1])
     _, observed = metrics.calibration_curve(np.c_[y, np.full(4, 9.0)], 0.0, 1.0, [0.5])
     np.testing.assert_array_equal(observed, [(0.75 + 0) / 2])
@@ -196,15 +194,15 @@ def test_calibration_matches_values_computed_by_hand():
     assert error == pytest.approx((0.15 + 0.375 + 0.075) / 3)
 
 
-@pytest.mark.parametrize("kind", ["interval", "quantile"])
-def test_calibration_of_student_counts_its_own_probabilities(kind):
+@pytest.mark.parametrize("by", ["interval", "quantile"])
+def test_calibration_of_student_counts_its_own_probabilities(by):
     below = stats.t.cdf(Y, DOF, MEAN, SCALE)
-    probability = below if kind == "quantile" else np.abs(2 * below - 1)
-    levels, observed = metrics.calibration_curve(Y, MEAN, STD, kind=kind, dof=DOF, sample_weight=WEIGHT)
+    probability = below if by == "quantile" else np.abs(2 * below - 1)
+    levels, observed = metrics.calibration_curve(Y, MEAN, STD, by=by, dof=DOF, sample_weight=WEIGHT)
     expected = [np.average(probability <= level, weights=WEIGHT) for level in levels]
     np.testing.assert_allclose(observed, expected, atol=1e-12)
-    assert np.abs(observed - metrics.calibration_curve(Y, MEAN, STD, kind=kind, sample_weight=WEIGHT)[1]).max() > 0.01
-    error = metrics.calibration_error(Y, MEAN, STD, kind=kind, dof=DOF, sample_weight=WEIGHT)
+    assert np.abs(observed - metrics.calibration_curve(Y, MEAN, STD, by=by, sample_weight=WEIGHT)[1]).max() > 0.01
+    error = metrics.calibration_error(Y, MEAN, STD, by=by, dof=DOF, sample_weight=WEIGHT)
     assert error == pytest.approx(np.abs(levels - expected).mean())
 
 
@@ -373,8 +371,8 @@ def test_bad_settings_are_named():
         metrics.cwc(Y, LOWER, UPPER, eta=-1)
     with pytest.raises(ValueError, match="levels"):
         metrics.calibration_curve(Y, MEAN, STD, [0.5, 1.5])
-    with pytest.raises(ValueError, match="kind"):
-        metrics.calibration_error(Y, MEAN, STD, kind="centre")
+    with pytest.raises(ValueError, match="by"):
+        metrics.calibration_error(Y, MEAN, STD, by="centre")
     with pytest.raises(ValueError, match="at least two members"):
         metrics.crps_ensemble([1.0], [[1.0]], fair=True)
     with pytest.raises(ValueError, match="2 members where member_means has 9"):
@@ -423,10 +421,10 @@ def test_interval_score_is_at_least_the_mean_width(y, lower, width, level):
 
 @given(vector, vector, scales)
 def test_calibration_curves_rise_from_0_to_1(y, mean, std):
-    for kind in ("interval", "quantile"):
-        _, observed = metrics.calibration_curve(y, mean, std, np.linspace(0, 1, 21), kind=kind)
+    for by in ("interval", "quantile"):
+        _, observed = metrics.calibration_curve(y, mean, std, np.linspace(0, 1, 21), by=by)
         assert observed[-1] == 1 and (np.diff(observed) >= 0).all()
-        assert 0 <= metrics.calibration_error(y, mean, std, kind=kind) <= 0.5 + 1e-12
+        assert 0 <= metrics.calibration_error(y, mean, std, by=by) <= 0.5 + 1e-12
 
 
 @given(positive)
@@ -497,10 +495,10 @@ def test_the_truth_scores_best(mean, std):
 def test_the_truth_is_calibrated():
     """20,000 draws: shares within 4 standard errors sqrt(p (1 - p) / n), at most 0.0141; a doubled std is detected."""
     y = np.random.default_rng(3).normal(2.0, 3.0, size=20_000)
-    for kind in ("interval", "quantile"):
-        levels, observed = metrics.calibration_curve(y, 2.0, 3.0, kind=kind)
+    for by in ("interval", "quantile"):
+        levels, observed = metrics.calibration_curve(y, 2.0, 3.0, by=by)
         assert (np.abs(observed - levels) < 4 * np.sqrt(levels * (1 - levels) / len(y))).all()
-        assert metrics.calibration_error(y, 2.0, 6.0, kind=kind) > 0.05
+        assert metrics.calibration_error(y, 2.0, 6.0, by=by) > 0.05
 
 
 def test_ensemble_crps_tends_to_the_gaussian_one():

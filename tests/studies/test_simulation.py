@@ -68,7 +68,7 @@ def test_unknown_units_are_refused(unit):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"noise": "oob"}, {"correlation": "both"}, {"replications": 0}, {"restarts": 0}, {"seed": -1}]
+    "wrong", [{"noise": "oob"}, {"correlation": "both"}, {"replications": 0}, {"starts": 0}, {"seed": -1}]
 )
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
@@ -207,9 +207,9 @@ def test_a_smaller_ensemble_is_the_beginning_of_the_larger_one(records, process,
         assert np.mean(np.ptp(alone["MC dropout"].predict(data.X_test), axis=0) > 0) > 0.9
 
 
-def test_restarts_reach_every_method():
+def test_starts_reach_every_method():
     data, seed = study_data()
-    found = SimulationStudy(restarts=4).run("linear-0000").records
+    found = SimulationStudy(starts=4).run("linear-0000").records
     check_by_hand(found, 0.9, data, each_method(LINEAR, 0.9, data, 30, seed, n_starts=4), 30)
     once = SimulationStudy().run("linear-0000").records
     better = {a["method"] for a, b in zip(found, once, strict=True) if a["mspe"] != b["mspe"]}

@@ -65,7 +65,7 @@ def simulation(
     correlation: Annotated[
         Triangle, typer.Option(help="How to read the paper's correlation matrix, which is not symmetric.")
     ] = "upper",
-    restarts: Annotated[
+    starts: Annotated[
         int, typer.Option(min=1, help="Starts of each network; the one with the least training loss is kept.")
     ] = 1,
     seed: Seed = 0,
@@ -79,7 +79,7 @@ def simulation(
     """
     from extranets.studies.simulation import SimulationStudy
 
-    study = SimulationStudy(replications, noise, correlation, restarts, seed)
+    study = SimulationStudy(replications, noise, correlation, starts, seed)
     _run(study, out, jobs, format, file, SIMULATION_COLUMNS)
 
 

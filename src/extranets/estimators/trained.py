@@ -22,7 +22,8 @@ from extranets.networks import Ensemble
 from extranets.predictor.intervals import Calibrated, CvPlus
 from extranets.predictor.noise import ConstantNoise, HeadNoise
 from extranets.predictor.part import Noise, Source
-from extranets.predictor.sources import DropoutPasses, Linearised, Resampled, TrainedNetworks
+from extranets.predictor.sources import TrainedNetworks
+from extranets.predictor.sources.networks import OfNetworks
 from extranets.uncertainty.noise import leaves_too_few_degrees, training_variance
 
 
@@ -119,10 +120,9 @@ class TrainedRegressor(AdamRegressor):
 
 def networks_of(source: Source) -> TrainedNetworks:
     """The networks inside a source."""
-    if isinstance(source, DropoutPasses | Resampled | Linearised):
-        return source.networks
-    assert isinstance(source, TrainedNetworks)  # the sources of trained networks are these four
-    return source
+    found = source.networks if isinstance(source, OfNetworks) else source
+    assert isinstance(found, TrainedNetworks)  # estimators of this kind have no other sources
+    return found
 
 
 def check_rows_for(interval: str, noise: str) -> None:

@@ -20,7 +20,7 @@ from extranets.metrics.checks import (
 )
 from extranets.uncertainty.predictive import Dof, shrink
 
-Kind = Literal["interval", "quantile"]
+By = Literal["interval", "quantile"]
 
 
 def calibration_curve(
@@ -29,7 +29,7 @@ def calibration_curve(
     std: npt.ArrayLike,
     levels: npt.ArrayLike | None = None,
     *,
-    kind: Kind = "interval",
+    by: By = "interval",
     dof: Dof = None,
     sample_weight: Weights = None,
 ) -> tuple[Array, Array]:
@@ -40,7 +40,7 @@ def calibration_curve(
     y_true, mean, std : array of shape (n_samples,) or (n_samples, n_outputs)
     levels : array of shape (n_levels,), optional
         Nominal probabilities from 0 to 1; by default 0.01, 0.02, ..., 0.99.
-    kind : {"interval", "quantile"}, default="interval"
+    by : {"interval", "quantile"}, default="interval"
         Count the targets inside the central interval of each level, or those at most the predicted quantile. Only
         "quantile" sees a shift of the mean as such; with "interval" a shift looks like too small a standard deviation.
     dof : float or array of shape (n_samples,), (n_outputs,) or (n_samples, n_outputs), optional
@@ -62,7 +62,7 @@ def calibration_curve(
     >>> observed.tolist()  # within 0.67 and 1.64 standard deviations
     [0.5, 0.75]
     """
-    levels, shares = _shares(y_true, mean, std, levels, kind, dof, sample_weight)
+    levels, shares = _shares(y_true, mean, std, levels, by, dof, sample_weight)
     return levels, shares.mean(axis=1)
 
 
@@ -72,7 +72,7 @@ def calibration_error(
     std: npt.ArrayLike,
     levels: npt.ArrayLike | None = None,
     *,
-    kind: Kind = "interval",
+    by: By = "interval",
     dof: Dof = None,
     sample_weight: Weights = None,
 ) -> float:
@@ -83,7 +83,7 @@ def calibration_error(
 
     Parameters
     ----------
-    y_true, mean, std, levels, kind, dof, sample_weight
+    y_true, mean, std, levels, by, dof, sample_weight
         As in `calibration_curve`.
 
     Examples
@@ -91,7 +91,7 @@ def calibration_error(
     >>> round(calibration_error([-2.0, 0.1, 0.5, 1.0], 0.0, 1.0, [0.5, 0.9]), 6)
     0.075
     """
-    levels, shares = _shares(y_true, mean, std, levels, kind, dof, sample_weight)
+    levels, shares = _shares(y_true, mean, std, levels, by, dof, sample_weight)
     return float(np.abs(shares - levels[:, None]).mean())
 
 
@@ -117,19 +117,19 @@ def _shares(
     mean: npt.ArrayLike,
     std: npt.ArrayLike,
     levels: npt.ArrayLike | None,
-    kind: str,
+    by: str,
     dof: Dof,
     sample_weight: Weights,
 ) -> tuple[Array, Array]:
     """Levels ``(n_levels,)`` and, for each output, the observed shares ``(n_levels, n_outputs)``."""
-    if kind not in ("interval", "quantile"):
-        raise ValueError(f"kind must be 'interval' or 'quantile'; got {kind!r}.")
+    if by not in ("interval", "quantile"):
+        raise ValueError(f"by must be 'interval' or 'quantile'; got {by!r}.")
     nominal = np.arange(1, 100) / 100 if levels is None else np.asarray(levels, dtype=np.float64)
     if nominal.ndim != 1 or nominal.size == 0 or not np.all((nominal >= 0) & (nominal <= 1)):
         raise ValueError(f"levels must be a list of numbers from 0 to 1; got {levels!r}.")
     y = target_table(y_true)
     weight, z = row_weights(sample_weight, y), _normal_errors(y, mean, std, dof)
-    if kind == "interval":
+    if by == "interval":
         shares = [_distribution(column, weight, ndtri(0.5 + nominal / 2)) for column in np.abs(z).T]
     else:
         shares = [_distribution(column, weight, ndtri(nominal)) for column in z.T]

@@ -56,7 +56,7 @@ class CalibrationDisplay(PredictionsDisplay):
         rows = coverage_table(p)
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
         std = np.maximum(p.std, SMALLEST_STD)
-        quantiles = metrics.calibration_curve(p.shape.normal_errors(p.y, p.mean, std), 0.0, 1.0, kind="quantile")
+        quantiles = metrics.calibration_curve(p.shape.normal_errors(p.y, p.mean, std), 0.0, 1.0, by="quantile")
         # Observed coverage is the distribution function of the lowest level that holds each target, so its
         # distance from the nominal one is that of Kolmogorov and Smirnov.
         band = float(kstwo.ppf(CONFIDENCE, len(p)))

@@ -108,7 +108,7 @@ class SimulationStudy:
         ``"train"``: training residuals.
     correlation : {"upper", "lower", "mean"}, default="upper"
         How the printed correlation matrix is read; see :func:`extranets.data.processes.correlation_matrix`.
-    restarts : int, default=1
+    starts : int, default=1
         Starts per network, of which the one with the smallest training loss is kept.
     seed : int, default=0
 
@@ -130,14 +130,14 @@ class SimulationStudy:
     replications: int = 100
     noise: Noise = "test"
     correlation: Literal["upper", "lower", "mean"] = "upper"
-    restarts: int = 1
+    starts: int = 1
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.noise not in get_args(Noise):
             raise ValueError(f"noise must be one of {get_args(Noise)}; got {self.noise!r}.")
         correlation_matrix(self.correlation)  # refuses unknown names
-        for field, least in (("replications", 1), ("restarts", 1), ("seed", 0)):
+        for field, least in (("replications", 1), ("starts", 1), ("seed", 0)):
             if getattr(self, field) < least:
                 raise ValueError(f"{field} must be at least {least}; got {getattr(self, field)!r}.")
 
@@ -152,7 +152,7 @@ class SimulationStudy:
         data = data_set(process, self.correlation, data_seed)
         records: list[Record] = []
         timings = dict.fromkeys(CONSTRUCTIONS, 0.0)
-        for method, p, fit in fits(SETTINGS[process], seed, self.restarts):
+        for method, p, fit in fits(SETTINGS[process], seed, self.starts):
             start = time.perf_counter()
             names = {"process": process, "replication": number, "method": method, "p": p}
             records += [names | row for row in evaluated(method, fit, data, self.noise)]

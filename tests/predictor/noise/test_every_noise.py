@@ -114,7 +114,7 @@ def test_networks_of_other_outputs_are_refused(model, kind):
 def test_networks_that_predict_noise_need_noise_of_that_kind(model, kind):
     """And others must not have it."""
     other = "constant noise" if kind is noise.HeadNoise else "heads for the noise"
-    with pytest.raises(ValueError, match="fit"):
+    with pytest.raises(ValueError, match="the networks"):
         model.noise.check_fits(models.predictor(other).source)
 
 

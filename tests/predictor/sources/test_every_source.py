@@ -127,7 +127,7 @@ def test_the_number_of_passes_is_that_of_now(source, X, kind):
 
 @pytest.mark.parametrize("kind", [*PASSES, *DRAWN])
 def test_a_stored_one_without_passes_is_refused(source):
-    with pytest.raises(ValueError, match="no passes"):
+    with pytest.raises(ValueError, match="n_passes is not between 1"):
         checked(dataclasses.replace(source, n_passes=0))
 
 

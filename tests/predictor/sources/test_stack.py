@@ -36,7 +36,7 @@ def networks(ids, hidden=(5,), n_outputs=2, n_heads=None):
     whole = sum(parts[1:], parts[0])
     recipe = Recipe(architecture, engine.Options(), 0, (), b"")
     return TrainedNetworks(
-        recipe, len(parts), whole, np.zeros(len(parts), np.int32), np.zeros((len(parts), 1), np.float32)
+        recipe, max(ids) + 1, whole, np.zeros(len(parts), np.int32), np.zeros((len(parts), 1), np.float32)
     )
 
 

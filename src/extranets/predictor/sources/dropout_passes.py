@@ -18,33 +18,20 @@ from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments
-from extranets.predictor.part import Choice, Interval, Source
-from extranets.predictor.sources.networks import Recipe, TrainedNetworks, check_passes
+from extranets.predictor.part import Choice, Interval
+from extranets.predictor.sources.networks import OfNetworks, Recipe, check_passes
 
 
 @storable("DropoutPasses")
 @dataclass(frozen=True)
-class DropoutPasses(Source):
+class DropoutPasses(OfNetworks):
     """Passes come from the fit's own streams, so that predictions are reproducible."""
 
-    networks: TrainedNetworks
     n_passes: int
-
-    @property
-    def n_features(self) -> int:
-        return self.networks.n_features
-
-    @property
-    def n_outputs(self) -> int:
-        return self.networks.n_outputs
 
     @property
     def n_members(self) -> int:
         return self.n_passes
-
-    @property
-    def learns_noise(self) -> bool:
-        return self.networks.learns_noise
 
     def choosing(self, choice: Choice, interval: Interval) -> DropoutPasses:
         return self if choice.n_passes is None else replace(self, n_passes=int(choice.n_passes))

@@ -15,9 +15,8 @@ from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Value, leverage
 from extranets.predictor.graph_parts import network_predictions
-from extranets.predictor.part import Source
 from extranets.predictor.sources.curvature import Curvature
-from extranets.predictor.sources.networks import TrainedNetworks
+from extranets.predictor.sources.networks import OfNetworks
 
 BLOCK_SIZE = 2**22  # gradients at once: 16 MiB
 
@@ -63,27 +62,14 @@ class DeltaMoments:
 
 @storable("Linearised")
 @dataclass(frozen=True)
-class Linearised(Source):
+class Linearised(OfNetworks):
     """One curvature for each output."""
 
-    networks: TrainedNetworks
     curvatures: list[Curvature]
-
-    @property
-    def n_features(self) -> int:
-        return self.networks.n_features
-
-    @property
-    def n_outputs(self) -> int:
-        return self.networks.n_outputs
 
     @property
     def n_members(self) -> int:
         return 1
-
-    @property
-    def learns_noise(self) -> bool:
-        return self.networks.learns_noise
 
     def moments(self, machine: Machine) -> Moments:
         return DeltaMoments(self.networks.ensemble, self.curvatures, machine)

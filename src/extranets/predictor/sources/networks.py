@@ -93,6 +93,25 @@ class TrainedNetworks(Source):
         require(self.loss_curve.ndim == 2 and len(self.loss_curve) == n, "loss_curve does not fit the members")
 
 
+@dataclass(frozen=True)
+class OfNetworks(Source):
+    """What predicts with trained networks in a way of its own."""
+
+    networks: TrainedNetworks
+
+    @property
+    def n_features(self) -> int:
+        return self.networks.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        return self.networks.n_outputs
+
+    @property
+    def learns_noise(self) -> bool:
+        return self.networks.learns_noise
+
+
 def check_seed(seed: int) -> None:
     require(type(seed) is int and 0 <= seed < 2**64, "the seed is not an integer of 64 bits")
 

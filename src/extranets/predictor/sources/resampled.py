@@ -16,8 +16,8 @@ from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments, network_predictions
-from extranets.predictor.part import Choice, Interval, Source
-from extranets.predictor.sources.networks import TrainedNetworks
+from extranets.predictor.part import Choice, Interval
+from extranets.predictor.sources.networks import OfNetworks
 
 # What predicts, from the full-sample network and the mean of the resampled ones; for arrays and for values of a graph.
 CENTRES: dict[str, Callable[[Any, Any], Any]] = {
@@ -46,10 +46,9 @@ class CentredMoments:
 
 @storable("Resampled")
 @dataclass(frozen=True)
-class Resampled(Source):
+class Resampled(OfNetworks):
     """The first member of ``networks`` saw every row once, the others saw their samples."""
 
-    networks: TrainedNetworks
     centre: str = "mean"
 
     @property
@@ -61,20 +60,8 @@ class Resampled(Source):
         return self.networks.ensemble[1:]
 
     @property
-    def n_features(self) -> int:
-        return self.networks.n_features
-
-    @property
-    def n_outputs(self) -> int:
-        return self.networks.n_outputs
-
-    @property
     def n_members(self) -> int:
         return len(self.networks.ensemble) - 1
-
-    @property
-    def learns_noise(self) -> bool:
-        return self.networks.learns_noise
 
     def choosing(self, choice: Choice, interval: Interval) -> Resampled:
         return replace(self, centre=interval.centre)
