@@ -12,5 +12,5 @@ def check_training(members: Members, options: Options) -> None:
     require(len(members) > 0, "an ensemble needs a member")
     require(len(a.hidden) <= MOST_LAYERS, "too many hidden layers")
     positive = min(options.batch_size, options.n_epochs, options.n_starts) >= 1
-    require(positive, "batch, epochs and starts must be positive")
+    require(positive, "batch_size, n_epochs and n_starts must be positive")
     require(a.n_heads == a.n_outputs * (2 if options.loss == "gaussian_nll" else 1), "heads do not fit the loss")
