@@ -289,15 +289,12 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def _chosen(self) -> Predictor:
         """The model as the parameters that may change after fit ask for it now."""
         check_is_fitted(self)
-        choice = self._choice()
-        if choice.interval is not None and choice.interval not in self.model_.intervals:
+        choice = Choice(**{name: getattr(self, name) for name in self.changeable})
+        if not self.model_.offers(choice):
+            check_constraints(self, self.changeable)  # which says what is wrong
             (kind,) = (kind for kind in self.intervals if kind.name == choice.interval)
             raise ValueError(f"interval={choice.interval!r} {kind.missing}")
         return self.model_.choosing(choice)
-
-    def _choice(self) -> Choice:
-        check_constraints(self, self.changeable)
-        return Choice(**{name: getattr(self, name) for name in self.changeable})
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
@@ -318,8 +315,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y = self._check_held_out(X, y)
         model = self._chosen()
         sample = Sample(model.units.x.apply(X), model.units.y.apply(y), np.ones(len(y)))
-        distribution = DISTRIBUTIONS[self._choice().distribution or "normal"]
-        self.model_ = model.recalibrated(sample, self._machine(), self.intervals, distribution, expects=self.expects)
+        shape = DISTRIBUTIONS[getattr(self, "distribution", Normal.name)]
+        self.model_ = model.recalibrated(sample, self._machine(), self.intervals, shape, expects=self.expects)
         return self
 
     def conformalize(self, X: Any, y: Any) -> Self:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from extranets._arrays import Array, Float32, blocks
-from extranets.engine import Machine, Moments
+from extranets.engine import Machine
 from extranets.held_out import Sample
 from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types
@@ -17,6 +18,7 @@ from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores
 from extranets.predictor.conformal import Conformal
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.part import Choice, Distribution, Evidence, Interval, Noise, Source, check_variances
+from extranets.predictor.sources.networks import MOST_PASSES
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 
@@ -76,6 +78,15 @@ class Predictor:
     def n_outputs(self) -> int:
         return self.units.n_outputs
 
+    def offers(self, choice: Choice) -> bool:
+        """Whether `choosing` can do it. Asked for every prediction, so it is quick."""
+        interval, shape, n_passes = choice.interval, choice.distribution, choice.n_passes
+        return (
+            (interval is None or (isinstance(interval, str) and interval in self.intervals))
+            and (shape is None or (isinstance(shape, str) and shape in DISTRIBUTIONS))
+            and (n_passes is None or (isinstance(n_passes, Integral) and 1 <= n_passes < MOST_PASSES))
+        )
+
     def choosing(self, choice: Choice) -> Predictor:
         """As the parameters that may change after fit ask for it."""
         name = self.interval if choice.interval is None else choice.interval
@@ -83,13 +94,10 @@ class Predictor:
         shape = self.distribution
         if choice.distribution not in (None, shape.name):
             shape = DISTRIBUTIONS[str(choice.distribution)].without_rows()
-        return replace(
-            self,
-            source=self.source.choosing(choice, interval),
-            noise=self.noise.choosing(choice, interval),
-            interval=name,
-            distribution=shape,
-        )
+        source, noise = self.source.choosing(choice, interval), self.noise.choosing(choice, interval)
+        if name == self.interval and shape is self.distribution and source is self.source and noise is self.noise:
+            return self  # as a rule, and quicker than a copy
+        return replace(self, source=source, noise=noise, interval=name, distribution=shape)
 
     def construction(self) -> dict[str, Any]:
         """Parameters that may change after fit and change the predicted standard deviation."""
@@ -100,26 +108,29 @@ class Predictor:
     def mean(self, X: Any, machine: Machine) -> Array:
         """Shape: ``(n, k)`` -> ``(n,)`` or ``(n, n_outputs)``, as are all results."""
         moments = self.source.mean_moments(machine)
-        return self.units.as_target(self._by_block(X, lambda rows: self.units.y.undo(moments(rows)[0])))
+        mean = self._room(X)
+        for rows, block in self._standardised(X):
+            mean[rows] = self.units.y.undo(moments(block)[0])
+        return self.units.as_target(mean)
 
     def members(self, X: Any, machine: Machine) -> Array:
         """Shape: ``(n, k)`` -> ``(n_members, n[, n_outputs])``."""
-        members = self._by_block(X, lambda rows: self.units.y.undo(self.source.members(rows, machine)), axis=1)
+        parts = [self.units.y.undo(self.source.members(block, machine)) for _, block in self._standardised(X)]
+        members = np.concatenate(parts, axis=1)
         return members[:, :, 0] if self.units.y_is_vector else members
 
     def components(self, X: Any, machine: Machine) -> Components:
         """Mean, and epistemic and aleatoric variance, in the target's units."""
         moments = self.source.moments(machine)
-        found = self._by_block(X, lambda rows: self._components(rows, moments, machine), axis=1)
-        return Components(*(self.units.as_target(part) for part in found))
-
-    def _components(self, X: Float32, moments: Moments, machine: Machine) -> Array:
-        """Shape: ``(n, k)``, standardised -> ``(3, n, n_outputs)``."""
-        mean, spread, predicted = moments(X)
-        noise = self.noise.evaluate(X, predicted, machine)
-        epistemic, aleatoric = self._interval.variances(spread, noise, moments.n_members)
         unit = self.units.y.scale**2
-        return np.stack([self.units.y.undo(mean), epistemic * unit, np.broadcast_to(aleatoric * unit, mean.shape)])
+        mean, epistemic, aleatoric = (self._room(X) for _ in range(3))
+        for rows, block in self._standardised(X):
+            own, spread, predicted = moments(block)
+            noise = self.noise.evaluate(block, predicted, machine)
+            variances = self._interval.variances(spread, noise, moments.n_members)
+            mean[rows] = self.units.y.undo(own)
+            epistemic[rows], aleatoric[rows] = variances[0] * unit, variances[1] * unit
+        return Components(*(self.units.as_target(part) for part in (mean, epistemic, aleatoric)))
 
     def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
         """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
@@ -134,7 +145,8 @@ class Predictor:
 
     def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
         interval, units = self._interval, self.units
-        found = self._by_block(X, lambda rows: interval.bounds(rows, self.source, units, machine, levels))
+        parts = [interval.bounds(block, self.source, units, machine, levels) for _, block in self._standardised(X)]
+        found = np.concatenate(parts)
         interval.warn_if_infinite(found, levels)
         return units.as_target(found)
 
@@ -190,10 +202,13 @@ class Predictor:
     def _interval(self) -> Interval:
         return self.intervals[self.interval]
 
-    def _by_block(self, X: Any, predict: Callable[[Float32], Array], axis: int = 0) -> Array:
-        """What a function of standardised rows gives for all rows, a block at a time."""
-        found = [predict(self.units.x.apply(X[rows])) for rows in blocks(X.shape[0])]
-        return found[0] if len(found) == 1 else np.concatenate(found, axis=axis)
+    def _standardised(self, X: Any) -> Iterator[tuple[slice, Float32]]:
+        """Rows in the networks' units, a block at a time: predicting needs no copy of a large table, and Ctrl-C is seen."""
+        return ((rows, self.units.x.apply(X[rows])) for rows in blocks(X.shape[0]))
+
+    def _room(self, X: Any) -> Array:
+        """For one number of every row and output."""
+        return np.empty((X.shape[0], self.n_outputs))
 
     def _check_stored(self) -> None:
         source = self.source
