@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas
+import sklearn
 from pandas.api.types import is_numeric_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+from sklearn.utils.fixes import parse_version
 
 from benchmarks.contest.forecast import Forecast, Model
 from extranets._arrays import Array
@@ -49,10 +52,10 @@ class Columns(TransformerMixin, BaseEstimator):
             column = column.where(column.isin(levels), NEW).mask(gap, GAP)
             found[name] = pandas.Categorical(column, [*levels, GAP, NEW] if self.gap_is_level else levels)
         for name in self.dates_:
-            date = pandas.to_datetime(X[name], utc=True)
-            found[f"{name}, day"] = (date - pandas.Timestamp(0, tz="utc")) / pandas.Timedelta(days=1)
+            date = pandas.to_datetime(X[name], utc=True, format="ISO8601")
+            found[f"{name}_day"] = (date - pandas.Timestamp(0, tz="utc")) / pandas.Timedelta(days=1)
             for part in ("month", "weekday", "hour"):
-                found[f"{name}, {part}"] = getattr(date.dt, part)
+                found[f"{name}_{part}"] = getattr(date.dt, part)
         return found
 
 
@@ -86,7 +89,9 @@ categories = make_column_selector(dtype_include="category")
 
 
 def _target_encoder(seed: int) -> TargetEncoder:
-    return TargetEncoder(target_type="continuous", random_state=seed)
+    if parse_version(sklearn.__version__) < parse_version("1.9"):
+        return TargetEncoder(target_type="continuous", random_state=seed)
+    return TargetEncoder(target_type="continuous", cv=KFold(5, shuffle=True, random_state=seed))
 
 
 def _filled() -> SimpleImputer:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.accuracy import existing_file
 from benchmarks.contest import records
 from benchmarks.contest.methods import Method
 from benchmarks.ordinary import looks
@@ -100,7 +101,9 @@ def parser(methods: Mapping[str, Method]) -> argparse.ArgumentParser:
         "--methods", type=lambda text: text.split(","), help="NAME,NAME,... (default: all in the files)"
     )
     shower.add_argument("--markdown", action="store_true", help="print the tables for a document")
-    shower.add_argument("files", type=Path, nargs="*", default=[FILE], metavar="FILE", help=f"(default: {FILE})")
+    shower.add_argument(
+        "files", type=existing_file, nargs="*", default=[FILE], metavar="FILE", help=f"(default: {FILE})"
+    )
     return main_parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,16 @@ from benchmarks.contest.records import Record
 from benchmarks.contest.summary import Ranks, Results, average_ranks
 from benchmarks.ordinary.manifest import Table, tables
 from benchmarks.ordinary.rows import Label
+from benchmarks.ordinary.tasks import SMALL
 from extranets._arrays import Array
 
 RANKED = {"rmse": "RMSE", "crps": "CRPS", "interval_score": "interval score, 90 %"}
+GROUPS: dict[str, Callable[[Table], bool]] = {
+    "all": lambda table: True,
+    "choose": lambda table: table.role == "choose",
+    "judge": lambda table: table.role == "judge",
+    f"under {SMALL:,} rows": lambda table: table.rows < SMALL,  # all that the slow methods were run on
+}
 PREDICTED = ("coverage", "below", "above")
 
 
@@ -25,9 +32,10 @@ def table_of(dataset: str) -> Table:
 # -- ranks -------------------------------------------------------------------------------------------------------------
 
 
-def ranks(records: Iterable[Record], score: str, role: str | None) -> Ranks:
-    """Average ranks over the tables with a role, among the methods that were run on all of them. Failures are last."""
-    chosen = [record for record in records if role in (None, table_of(record["dataset"]).role)]
+def ranks(records: Iterable[Record], score: str, group: str) -> Ranks:
+    """Average ranks over a group of tables, among the methods that were run on all of them. Failures are last."""
+    belongs = GROUPS[group]
+    chosen = [record for record in records if belongs(table_of(record["dataset"]))]
     return average_ranks(Results(failures_last(chosen)), score)
 
 

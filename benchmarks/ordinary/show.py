@@ -13,7 +13,6 @@ from benchmarks.contest.show import Rows, Section, show_rows
 from benchmarks.contest.summary import Results
 from benchmarks.ordinary import figures
 from benchmarks.ordinary.figures import RANKED
-from benchmarks.ordinary.manifest import ROLES
 from benchmarks.ordinary.methods import RIVALS
 from benchmarks.ordinary.scores import WIDTHS
 
@@ -29,7 +28,9 @@ def show(records: list[Record], looks: list[dict[str, Any]], markdown: bool, con
 
 def sections(records: list[Record], looks: list[dict[str, Any]]) -> Iterator[Section]:
     results = Results(records)
-    yield Section("Average rank among methods that were run on all tables (number of tables)", rank_rows(records))
+    for score, name in RANKED.items():
+        title = f"Average rank by {name} (number of tables), among methods that were run on all of them"
+        yield Section(title, rank_rows(records, score))
     yield Section(f"Against {PEER}: RMSE on tables split at random, seconds on all tables", peer_rows(results))
     title = f"RMSE / standard deviation of the target;{MARK} marks a rival ahead of {REFERENCE} by more than 5 %"
     yield Section(title, error_rows(results))
@@ -39,22 +40,18 @@ def sections(records: list[Record], looks: list[dict[str, Any]]) -> Iterator[Sec
     yield Section("Runs that saw test rows of the tables that judge", look_rows(looks))
 
 
-def rank_rows(records: list[Record]) -> Rows:
-    """A column for each score and role; the best RMSE over all tables first."""
-    columns: dict[str, dict[str, float | None]] = {}
-    for score, name in RANKED.items():
-        for role in (None, *ROLES):
-            ranks = figures.ranks(records, score, role)
-            n_tables = sum(n > 0 for n in ranks.n_splits.values())
-            found = {method: rank.value for method, rank in ranks.average.items()}
-            columns[f"{name}: {role or 'all'} ({n_tables})"] = found
+def rank_rows(records: list[Record], score: str) -> Rows:
+    """A column for each group of tables; the best over all tables first."""
+    columns: dict[str, dict[str, str | None]] = {}
+    for group in figures.GROUPS:
+        ranks = figures.ranks(records, score, group)
+        name = f"{group} ({sum(n > 0 for n in ranks.n_splits.values())})"
+        columns[name] = {method: _rounded(rank.value, 2) for method, rank in ranks.average.items()}
     methods = dict.fromkeys(method for ranks_of in columns.values() for method in ranks_of)
-    rows: Rows = [
-        {"method": method, **{name: _rounded(found.get(method), 2) for name, found in columns.items()}}
-        for method in methods
+    rows = [
+        {"method": method, **{name: ranks_of.get(method) for name, ranks_of in columns.items()}} for method in methods
     ]
-    first = next(iter(columns))
-    return sorted(rows, key=lambda row: float(row[first] or "inf"))
+    return sorted(rows, key=_first_figure)
 
 
 def peer_rows(results: Results) -> Rows:
@@ -70,7 +67,7 @@ def peer_rows(results: Results) -> Rows:
             times = {"fit": seconds.mean, "fit, largest": seconds.largest, "predict": predicting.mean}
             shown = {name: _rounded(value, 2) for name, value in times.items()}
             rows.append({"method": method, **errors, **shown, "tables": seconds.n_tables})
-    return sorted(rows, key=lambda row: float(row["RMSE"] or "inf"))
+    return sorted(rows, key=_first_figure)
 
 
 def error_rows(results: Results) -> Rows:
@@ -120,6 +117,11 @@ def look_rows(looks: list[dict[str, Any]]) -> Rows:
         {"date": look["date"], "commit": look["commit"], "methods": ", ".join(look["methods"]), "tables": len(look["tables"])}
         for look in looks
     ]  # fmt: skip
+
+
+def _first_figure(row: dict[str, Any]) -> float:
+    """For sorting by the first column after the name; rows without it are last."""
+    return float(list(row.values())[1] or "inf")
 
 
 def _rounded(value: float | None, digits: int) -> str | None:
