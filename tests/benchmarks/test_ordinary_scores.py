@@ -24,14 +24,14 @@ def record(dataset, split, method, **values):
 
 
 def test_scores_match_values_computed_by_hand():
-    y, lower, upper = np.array([0.0, 5.0, -4.0]), np.array([-1.0, -2.0, -3.0]), np.array([1.0, 2.0, 3.0])
-    bounds = np.stack([lower, upper], axis=1)[:, :, None]
-    found = scores(y, Forecast(np.array([0.0, 3.0, -4.0]), bounds))
-    assert found["rmse"] == pytest.approx(math.sqrt(4 / 3)) and found["crps"] is None
-    assert found["target_std"] == pytest.approx(np.std([0, 5, -4]))
-    assert found["interval_score"] == pytest.approx((2 + 4 + 6 + 20 * (3 + 1)) / 3)
-    assert (found["coverage"], found["above"], found["below"]) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
-    assert (found["width_rows"], found["width_covered"], found["width_mean"]) == ([1] * 3, [1, 0, 0], [2.0, 4.0, 6.0])
+    y, half = np.array([0.0, 5.0, -4.0, 5.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    bounds = np.stack([-half, half], axis=1)[:, :, None]
+    found = scores(y, Forecast(np.array([0.0, 3.0, -4.0, 5.0]), bounds))
+    assert found["rmse"] == pytest.approx(1.0) and found["crps"] is None
+    assert found["target_std"] == pytest.approx(np.std([0, 5, -4, 5]))
+    assert found["interval_score"] == pytest.approx((2 + 4 + 6 + 8 + 20 * (3 + 1 + 1)) / 4)
+    assert (found["coverage"], found["below"], found["above"]) == (0.25, 0.25, 0.5)
+    assert (found["width_rows"], found["width_covered"], found["width_mean"]) == ([2, 1, 1], [1, 0, 0], [3.0, 6.0, 8.0])
 
 
 def test_crps_is_twice_the_mean_pinball_loss():
