@@ -78,16 +78,16 @@ def interval_scores(y: Array, bounds: Array | None, level: float) -> dict[str, A
     return dict(zip(keys, values, strict=True))
 
 
-def by_width(y: Array, lower: Array, upper: Array) -> tuple[list[int], list[int], list[float]]:
-    """Rows, covered rows and mean width of each fifth of the rows, from the narrowest intervals to the widest.
+def by_width(y: Array, lower: Array, upper: Array, n_parts: int = FIFTHS) -> tuple[list[int], list[int], list[float]]:
+    """Rows, covered rows and mean width of each fifth of the rows, or other part, from the narrowest intervals to the widest.
 
     Rows with intervals of equal width are taken in their order.
     """
     covered = (lower <= y) & (y <= upper)
     width = upper - lower
-    fifths = np.array_split(np.argsort(width, kind="stable"), FIFTHS)
+    parts = np.array_split(np.argsort(width, kind="stable"), n_parts)
     return (
-        [len(rows) for rows in fifths],
-        [int(covered[rows].sum()) for rows in fifths],
-        [float(width[rows].mean()) for rows in fifths],
+        [len(rows) for rows in parts],
+        [int(covered[rows].sum()) for rows in parts],
+        [float(width[rows].mean()) for rows in parts],
     )

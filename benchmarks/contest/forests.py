@@ -18,10 +18,11 @@ UPPER = [(1 + level) / 2 for level in LEVELS]
 class QuantileForest:
     """The forest's mean, and quantiles of the training targets in the leaves."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, trees: int = TREES, spread: Array = SPREAD) -> None:
         from quantile_forest import RandomForestQuantileRegressor
 
-        self.regressor = RandomForestQuantileRegressor(TREES, n_jobs=THREADS, random_state=seed)
+        self.regressor = RandomForestQuantileRegressor(trees, n_jobs=THREADS, random_state=seed)
+        self.spread = spread
 
     def fit(self, X: Array, y: Array) -> QuantileForest:
         self.regressor.fit(X, y)
@@ -29,6 +30,6 @@ class QuantileForest:
 
     def forecast(self, X: Array) -> Forecast:
         mean = self.regressor.predict(X, quantiles="mean")
-        quantiles = self.regressor.predict(X, quantiles=[*LOWER, *UPPER, *SPREAD])
+        quantiles = self.regressor.predict(X, quantiles=[*LOWER, *UPPER, *self.spread])
         lower, upper, sample = np.split(quantiles, [len(LOWER), len(LOWER) + len(UPPER)], axis=1)
         return Forecast(mean, np.stack([lower, upper], axis=1), sample=sample.T)

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import joblib
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contest.forecast import scores
+from benchmarks.contest.forecast import Forecast, scores
 from benchmarks.contest.methods import Method
 from benchmarks.machine import THREADS
 from extranets._arrays import Array
 from extranets.data import uci
 
 Record = dict[str, Any]
+Score = Callable[[Array, Forecast], dict[str, Any]]
 Tell = Callable[[str], object]
+LOOK = "look"  # key of the lines that are no records: see benchmarks/ordinary/looks.py
 
 
 class Task(NamedTuple):
@@ -78,7 +80,8 @@ def read(*paths: Path) -> list[Record]:
         for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], start=1):
             try:
                 record = json.loads(line)
-                found[task_of(record)] = record
+                if LOOK not in record:
+                    found[task_of(record)] = record
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
                     f"{path}, line {number} is not a record ({error!r}). Delete the line; its fit is done again."
@@ -100,7 +103,7 @@ def append(path: Path, record: Record) -> None:
 # -- the work ----------------------------------------------------------------------------------------------------------
 
 
-def measure(task: Task, method: Method, data: Split) -> Record:
+def measure(task: Task, method: Method, data: Split, score: Score = scores) -> Record:
     """Fit and predict once. The library is imported before the clock starts."""
     model = method.make(task.split)
     with threadpool_limits(THREADS):
@@ -111,15 +114,15 @@ def measure(task: Task, method: Method, data: Split) -> Record:
         end = time.perf_counter()
     about = {**task._asdict(), "n_train": len(data.y), "n_test": len(data.y_test), "versions": method.versions}
     seconds = {"fit_seconds": fitted - begin, "predict_seconds": end - fitted, "threads": THREADS}
-    return {**about, **scores(data.y_test, forecast), **seconds}
+    return {**about, **score(data.y_test, forecast), **seconds}
 
 
-def attempt(task: Task, method: Method, load: Load) -> tuple[Task, Record | str]:
-    """The record, or why there is none: one method that fails on one split must not end a run of hours."""
+def attempt(task: Task, method: Method, load: Load, score: Score = scores) -> Record:
+    """The record, or one that says why there are no scores: one method that fails on one split must not end a run of hours."""
     try:
-        return task, measure(task, method, load(task.dataset, task.split))
+        return measure(task, method, load(task.dataset, task.split), score)
     except Exception as error:
-        return task, f"{type(error).__name__}: {error}"
+        return {**task._asdict(), "error": f"{type(error).__name__}: {error}"}
 
 
 def installed(methods: Mapping[str, Method], tell: Tell) -> dict[str, Method]:
@@ -130,28 +133,40 @@ def installed(methods: Mapping[str, Method], tell: Tell) -> dict[str, Method]:
     return {name: method for name, method in methods.items() if not method.missing}
 
 
+def undone(tasks: Iterable[Task], path: Path) -> list[Task]:
+    """The tasks that have no scores in the file yet. Those that failed are among them."""
+    done = {task_of(record) for record in read(path) if "error" not in record}
+    return [task for task in tasks if task not in done]
+
+
 def run(
-    tasks: Iterable[Task], methods: Mapping[str, Method], load: Load, path: Path, jobs: int = 1, tell: Tell = print
+    tasks: Iterable[Task],
+    methods: Mapping[str, Method],
+    load: Load,
+    path: Path,
+    jobs: int = 1,
+    tell: Tell = print,
+    score: Score = scores,
 ) -> list[Task]:
     """Do the tasks that are not in the file yet, and add a record for each as it is done.
 
     Returns
     -------
     list of Task
-        The tasks that failed. They leave no record, so that the next run tries them again.
+        The tasks that failed. Their records say why, and the next run tries them again.
     """
-    done = {task_of(record) for record in read(path)}
-    todo = [task for task in tasks if task not in done]
+    todo = undone(tasks, path)
     tell(f"{len(todo)} fits to do")
     failed = []
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    results = parallel(joblib.delayed(attempt)(task, methods[task.method], load) for task in todo)
-    for number, (task, result) in enumerate(results, start=1):
-        if isinstance(result, str):
+    results = parallel(joblib.delayed(attempt)(task, methods[task.method], load, score) for task in todo)
+    for number, record in enumerate(results, start=1):
+        append(path, record)
+        task = task_of(record)
+        if "error" in record:
             failed.append(task)
-            outcome = f"FAILED, {result}"
+            outcome = f"FAILED, {record['error']}"
         else:
-            append(path, result)
-            outcome = f"RMSE {result['rmse']:.4g}, {result['fit_seconds']:.1f} s"
+            outcome = f"RMSE {record['rmse']:.4g}, {record['fit_seconds']:.1f} s"
         tell(f"{number}/{len(todo)} {task.dataset} {task.split} {task.method}: {outcome}")
     return failed

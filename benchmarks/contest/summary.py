@@ -17,11 +17,11 @@ LARGER_IS_BETTER = ("log_likelihood",)
 
 
 class Results:
-    """The records, by data set, method and split. Names keep the order in which they first appear."""
+    """The records with scores, by data set, method and split. Names keep the order in which they first appear."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._cells: dict[tuple[str, str], dict[int, Record]] = {}
-        for record in records:
+        for record in (record for record in records if "error" not in record):
             self._cells.setdefault((record["dataset"], record["method"]), {})[record["split"]] = record
         self.datasets = list(dict.fromkeys(dataset for dataset, _ in self._cells))
         self.methods = list(dict.fromkeys(method for _, method in self._cells))

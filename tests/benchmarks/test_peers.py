@@ -184,7 +184,7 @@ def test_recorded_tasks_are_not_done_again(run_file, tmp_path):
     assert [records.task_of(record) for record in records.read(path)] == tasks(3)
 
 
-def test_a_failure_is_reported_without_a_record_and_does_not_stop_the_run(tmp_path):
+def test_a_failure_leaves_its_reason_is_tried_again_and_does_not_stop_the_run(tmp_path):
     def broken(seed: int):
         raise ValueError("no such luck")
 
@@ -192,7 +192,10 @@ def test_a_failure_is_reported_without_a_record_and_does_not_stop_the_run(tmp_pa
     path, lines = tmp_path / "records.jsonl", []
     failed = records.run(tasks(1, methods), methods, simulated, path, tell=lines.append)
     assert failed == [Task("boston", 0, "broken")] and "FAILED, ValueError: no such luck" in lines[1]
-    assert [record["method"] for record in records.read(path)] == list(QUICK)
+    found = records.read(path)
+    assert [record.get("error") for record in found] == ["ValueError: no such luck", None, None]
+    assert Results(found).methods == list(QUICK)  # tables know nothing of failures
+    assert records.undone(tasks(1, methods), path) == failed
 
 
 def test_files_are_merged_and_the_later_record_counts(tmp_path):
