@@ -15,12 +15,12 @@ from extranets._arrays import Array
 from extranets._sklearn import rows_of
 from extranets.predictor.distributions import Normal
 from extranets.predictor.part import Distribution
+from extranets.uncertainty.predictive import SMALLEST_STD
 
 # Close enough together for a slider; the levels that people ask for are among them.
 LEVELS = np.round(np.arange(0.05, 0.996, 0.01), 2)
 VAGUE = 0.2  # limits of a coverage that are farther apart than this say nothing in its favour
 CONFIDENCE = 0.95  # with which the limits of an observed coverage hold the true one
-SMALLEST_STD = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

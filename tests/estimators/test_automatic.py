@@ -13,7 +13,7 @@ from extranets import BootstrapNetsRegressor, ExtraNetsRegressor
 from extranets.data import linear_process
 from extranets.estimators.automatic import AUTOMATIC, HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, follow_rows
 from extranets.estimators.extra_nets import PRESETS
-from extranets.estimators.settings import auto_epochs
+from extranets.estimators.settings import auto_epochs, resolve
 from extranets.predictor.noise import NetworkNoise
 
 SETTINGS = (*AUTOMATIC, "numeric_encoding", "noise_model")  # parameters that may be "auto"
@@ -110,7 +110,7 @@ def test_wider_networks_take_smaller_steps():
 def test_other_estimators_count_epochs_in_steps():
     rows = (10, 927, 1600, 3200, 10_000, 10**6)
     assert [auto_epochs(n, 32) for n in rows] == [400, 400, 400, 200, 63, 40]
-    assert [BootstrapNetsRegressor()._settings(n).max_iter for n in rows] == [400, 400, 400, 200, 63, 40]
+    assert [resolve(BootstrapNetsRegressor().get_params(), n).max_iter for n in rows] == [400, 400, 400, 200, 63, 40]
 
 
 # -- in a fit ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from extranets._progress import thread_count
 from extranets._random import draw_seed
 from extranets.data import linear_process, nonlinear_process
 from extranets.engine import TrainingData
+from extranets.estimators.automatic import choices
+from extranets.estimators.settings import resolve
 from extranets.held_out import Sample, cross_validation, hold_out
 from extranets.networks import draw_members
 from extranets.uncertainty.noise import held_out_variance
@@ -196,7 +198,7 @@ def test_folds_are_corrected_to_the_size_of_the_ensemble(table):
     folds = engine.train(
         members,
         TrainingData(sample.X, sample.y, counts=plan.counts(), count_rows=plan.fold_of_member(members.ids)),
-        model._settings(39).options(),
+        resolve(model.get_params(), 39).options(),
         seed,
     )
     held = plan.errors(model.ensemble_, folds.ensemble, sample, engine.moments)
@@ -350,13 +352,13 @@ def test_every_parameter_reaches_the_engine():
         beta_1=0.8, beta_2=0.95, epsilon=1e-5, max_grad_norm=0.7, early_stopping=True, validation_fraction=0.3,
         n_iter_no_change=4, tol=0.01, n_starts=3, max_restarts=2, collapse_r2=0.2,
     )  # fmt: skip
-    assert model._resolved_settings(100, None, "medium").options() == engine.Options(
+    assert resolve(model.get_params(), 100, **choices(model.get_params(), 100, "medium", None)).options() == engine.Options(
         loss="gaussian_nll", n_epochs=7, batch_size=9, learning_rate=0.02, schedule="cosine", beta1=0.8, beta2=0.95,
         epsilon=1e-5, weight_decay=0.3, max_grad_norm=0.7, validation_fraction=0.3, patience=4, tolerance=0.01, n_starts=3,
         max_restarts=2, collapse_r2=0.2,
     )  # fmt: skip
     model.set_params(early_stopping=False)
-    assert model._resolved_settings(100, None, "medium").validation_fraction == 0
+    assert resolve(model.get_params(), 100, **choices(model.get_params(), 100, "medium", None)).validation_fraction == 0
 
 
 def test_threads_follow_n_jobs_and_the_environment(monkeypatch):
@@ -680,6 +682,8 @@ def test_warm_start_does_not_mix_networks_that_saw_and_did_not_see_the_rows_held
 
 
 def test_gaussian_networks_stop_early_unless_told_otherwise(table):
-    assert quick(loss="gaussian_nll")._settings(300).options().validation_fraction == 0.1
-    assert quick(loss="gaussian_nll", early_stopping=False)._settings(300).options().validation_fraction == 0
-    assert quick()._settings(300).options().validation_fraction == 0
+    assert resolve(quick(loss="gaussian_nll").get_params(), 300).options().validation_fraction == 0.1
+    assert (
+        resolve(quick(loss="gaussian_nll", early_stopping=False).get_params(), 300).options().validation_fraction == 0
+    )
+    assert resolve(quick().get_params(), 300).options().validation_fraction == 0

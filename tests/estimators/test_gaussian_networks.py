@@ -7,6 +7,7 @@ import pytest
 
 from extranets import DeepEnsembleRegressor, MeanVarianceRegressor, engine
 from extranets.data import linear_process
+from extranets.estimators.settings import resolve
 
 
 @pytest.fixture(scope="module")
@@ -88,5 +89,6 @@ def test_warm_up_trains_the_mean_first(table):
 
 @pytest.mark.parametrize(("max_iter", "expected"), [(40, 39), (1, 0)])
 def test_warm_up_never_takes_all_epochs(max_iter, expected):
-    settings = MeanVarianceRegressor(warm_up=0.99, max_iter=max_iter)._settings(100, loss="gaussian_nll")
+    model = MeanVarianceRegressor(warm_up=0.99, max_iter=max_iter)
+    settings = resolve(model.get_params(), 100, loss="gaussian_nll")
     assert settings.options().warm_up_epochs == expected

@@ -278,7 +278,7 @@ CASES = [
     ("mc_dropout", drop("model.conformal.construction.n_passes"), "another construction"),
     ("mc_dropout", put("model.conformal.construction.interval", []), "more than texts"),
     ("mc_dropout", put("model.conformal.construction.interval", 1), "interval is of another kind"),
-    ("mc_dropout", put("model.conformal.construction.interval", "wide"), "another interval"),
+    ("mc_dropout", put("model.conformal.construction.interval", "wide"), "unknown interval"),
     ("mc_dropout", put("model.conformal.construction.n_passes", "many"), "n_passes is of another kind"),
     *[("mc_dropout", put("model.conformal.construction.n_passes", value), "more than texts") for value in (0, NAN, True, 2.5)],
     ("delta", of("mc_dropout", "model.conformal"), "another construction"),

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas
 import pytest
+from sklearn.base import clone
 
 from extranets import ExtraNetsRegressor
 from extranets.evaluation import cross_validate
@@ -68,15 +69,21 @@ def test_columns_are_learned_once_before_a_search(table, learned_from):
 def test_a_schema_that_was_learned_before_changes_nothing(table):
     X, y = table
     schema = small().learn_schema(X)
-    model, again = small().fit(X, y), small().fit(X, y, schema=schema)
+    model, again = (
+        small().fit(X, y),
+        small().fit_with(X, lambda encoded: clone(small().estimator).fit(encoded, y), schema=schema),
+    )
     assert again.schema_ is schema and schema == model.schema_
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_parameters_are_checked_whether_or_not_there_is_a_schema(table):
-    X, y = table
+    X, _ = table
     schema = small().learn_schema(X)
-    for call in (lambda model: model.learn_schema(X), lambda model: model.fit(X, y, schema=schema)):
+    for call in (
+        lambda model: model.learn_schema(X),
+        lambda model: model.fit_with(X, lambda encoded: None, schema=schema),
+    ):
         with pytest.raises(ValueError, match="max_categories must be a whole number"):
             call(small(max_categories=0))
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval as Range
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ else:
 
 __all__ = [
     "BaseEstimator",
-    "Interval",
     "MetaEstimatorMixin",
+    "Range",
     "RegressorMixin",
     "StrOptions",
     "TransformerMixin",
@@ -51,6 +52,7 @@ __all__ = [
     "parameter_names",
     "remember_names",
     "rows_of",
+    "satisfies_constraints",
 ]
 
 
@@ -62,8 +64,14 @@ def check_constraints(estimator: BaseEstimator, names: Sequence[str] | None = No
     validate_parameter_constraints(constraints, checked, caller_name=type(estimator).__name__)
 
 
+def satisfies_constraints(estimator: BaseEstimator, names: Sequence[str]) -> bool:
+    """Whether these parameters are allowed. It is quick, and for parameters that are limited by ranges and options only."""
+    constraints = estimator._parameter_constraints  # type: ignore[attr-defined]
+    return all(any(each.is_satisfied_by(getattr(estimator, name)) for each in constraints[name]) for name in names)
+
+
 def parameter_names(cls: type[BaseEstimator]) -> list[str]:
-    """Of the constructor."""
+    """Names of the constructor's parameters."""
     return cls._get_param_names()  # type: ignore[attr-defined]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,6 +60,17 @@ LEVELS: dict[str, Level] = {
         other=Setting((150, 150), 0.001, 0.01, 32, epochs=(80, 120)),
     ),
 }
+
+
+def choices(parameters: Mapping[str, Any], n_rows: int, effort: Effort, encoding: str | None) -> dict[str, Any]:
+    """Values of those parameters that are ``"auto"``, for a table of so many rows."""
+    given = None if isinstance(parameters["batch_size"], str) else parameters["batch_size"]
+    found = follow_rows(n_rows, effort, given) | {"numeric_encoding": encoding}
+    return {name: value for name, value in found.items() if _is_auto(parameters[name])}
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"  # an array has no truth value
 
 
 def follow_rows(n_rows: int, effort: Effort, given_batch: int | None = None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from extranets import model_file
 from extranets._arrays import Array
 from extranets._progress import progress_line, thread_count
-from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, parameter_names
+from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, satisfies_constraints
 from extranets.engine import Machine
-from extranets.estimators import old_files
+from extranets.estimators import storing
+from extranets.estimators.fitted import Fit, fit_info
 from extranets.estimators.settings import hidden_units
 from extranets.estimators.validation import check_levels, check_table, check_training_table
 from extranets.held_out import Sample
-from extranets.model_file import require
-from extranets.model_file.typed import check_types
 from extranets.predictor import Choice, Predictor, Scaling, Units
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.export import export
@@ -38,24 +36,6 @@ from extranets.uncertainty.components import Components
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
     from typing_extensions import Self  # typing has it from Python 3.11 on
-
-ENTRIES = {
-    "parameters": dict[str, Any],
-    "n_features": int | None,
-    "feature_names": list[str] | None,
-    "fit_info": dict[str, Any] | None,
-    "model": Predictor | None,
-    "extras": dict[str, Any],
-}
-FIT_INFO = {"n_rows": int, "n_features": int, "seconds": float, "finished": str}
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What an estimator's own steps make of a sample: a model, and what else they learned, by attribute."""
-
-    model: Predictor
-    extras: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -74,10 +54,13 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     intervals: ClassVar[tuple[type[Interval], ...]] = (Total,)  # that the estimator offers
     changeable: ClassVar[tuple[str, ...]] = ()  # parameters that may change after fit: some of those of `Choice`
-    expects: ClassVar[bool] = False  # whether the scores are kept that held-out rows let expect on new ones
-    _source: ClassVar[type[Source]]  # what predicts
-    _noises: ClassVar[tuple[type[Noise], ...]]  # that a fit may give it
-    _extra_types: ClassVar[dict[str, Any]] = {}  # what fit sets besides the model, by attribute
+    expects: ClassVar[bool] = (
+        False  # whether to keep scores, estimated on held-out rows, that predict those on new rows
+    )
+    source_kind: ClassVar[type[Source]]  # what predicts
+    noise_kinds: ClassVar[tuple[type[Noise], ...]]  # kinds of noise that a fit can learn
+    extra_types: ClassVar[dict[str, Any]] = {}  # what fit sets besides the model, by attribute
+    _set_by_others: ClassVar[tuple[str, ...]] = ()  # attributes about the last fit that something else sets
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     model_: Predictor = field(init=False)
@@ -106,6 +89,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         begin = time.monotonic()
         self.check_parameters()
+        for name in self._set_by_others:
+            self.__dict__.pop(name, None)
         if not self._grows():
             self._forget()  # a fit that fails leaves no fitted estimator
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
@@ -114,7 +99,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         data = fingerprint(X, columns, weight)
         found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used), units)
         # Nothing failed: only now is the estimator fitted.
-        self._set(found, fit_info(X.shape, begin))
+        self.set_fitted(found, fit_info(X.shape, begin))
         return self
 
     @abstractmethod
@@ -123,10 +108,10 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Refuse parameters that no fit could use, by a ``ValueError`` that names them."""
-        self._check_values()
+        self.check_values()
         self._check_combinations()
 
-    def _check_values(self) -> None:
+    def check_values(self) -> None:
         """Refuse parameters that are wrong by themselves."""
         check_constraints(self)
         if not isinstance(self.hidden_layer_sizes, str):  # "auto"
@@ -140,11 +125,12 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Whether a fit adds to the last one."""
         return False
 
-    def _set(self, found: Fit, info: dict[str, Any]) -> None:
+    def set_fitted(self, found: Fit, info: dict[str, Any]) -> None:
+        """Make it fitted."""
         self.__dict__.update(found.extras, model_=found.model, fit_info_=info)
 
     def _forget(self) -> None:
-        for name in ("model_", "fit_info_", "tuning_", *self._extra_types):
+        for name in ("model_", "fit_info_", *self.extra_types):
             self.__dict__.pop(name, None)
 
     def _machine(self) -> Machine:
@@ -164,7 +150,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @property
     def noise_variance_(self) -> float | Array | None:
-        model = self._chosen()
+        model = self._readable()
         if model.noise.differs:
             return None
         return self._by_output(model.noise.factor * model.units.y.scale**2)
@@ -181,11 +167,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     @property
     def distribution_(self) -> Distribution:
         """Shape of the predictive distribution in use."""
-        return self._chosen().distribution
+        return self._readable().distribution
 
     @property
     def degrees_of_freedom_(self) -> float | Array | None:
-        dof = self._chosen().distribution.dof
+        dof = self._readable().distribution.dof
         return None if dof is None else self._by_output(dof)
 
     def _by_output(self, values: Array) -> float | Array:
@@ -289,12 +275,16 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def _chosen(self) -> Predictor:
         """The model as the parameters that may change after fit ask for it now."""
         check_is_fitted(self)
-        choice = Choice(**{name: getattr(self, name) for name in self.changeable})
-        if not self.model_.offers(choice):
+        if not satisfies_constraints(self, self.changeable):
             check_constraints(self, self.changeable)  # which says what is wrong
-            (kind,) = (kind for kind in self.intervals if kind.name == choice.interval)
-            raise ValueError(f"interval={choice.interval!r} {kind.missing}")
-        return self.model_.choosing(choice)
+        return self.model_.choosing(Choice(**{name: getattr(self, name) for name in self.changeable}))
+
+    def _readable(self) -> Predictor:
+        """The same for attributes: while a parameter has a value that cannot be, there is no such attribute."""
+        try:
+            return self._chosen()
+        except ValueError as error:
+            raise AttributeError(str(error)) from error
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
@@ -316,7 +306,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         model = self._chosen()
         sample = Sample(model.units.x.apply(X), model.units.y.apply(y), np.ones(len(y)))
         shape = DISTRIBUTIONS[getattr(self, "distribution", Normal.name)]
-        self.model_ = model.recalibrated(sample, self._machine(), self.intervals, shape, expects=self.expects)
+        found = model.recalibrated(sample, self._machine(), self.intervals, shape, expects=self.expects)
+        self.model_ = replace(found, interval=self.model_.interval)
         return self
 
     def conformalize(self, X: Any, y: Any) -> Self:
@@ -423,71 +414,12 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         model_file.save(self, path, about=about)
 
     def _to_stored(self) -> dict[str, Any]:
-        self._check_values()
-        stored: dict[str, Any] = dict.fromkeys(ENTRIES)
-        stored["parameters"] = self.get_params(deep=False)
-        stored["parameters"].pop("device", None)  # of this machine, not of the model: another may have no GPU
-        stored["extras"] = {}
-        if self.__sklearn_is_fitted__():
-            names = getattr(self, "feature_names_in_", None)
-            stored["n_features"] = self.n_features_in_
-            stored["feature_names"] = None if names is None else names.tolist()
-            stored["fit_info"], stored["model"] = self.fit_info_, self.model_
-            stored["extras"] = {name: self.__dict__[name] for name in self._extra_types}
-            self._check_fitted_to(stored)
-        return stored
+        return storing.entries_of(self)
 
     @classmethod
     def _from_stored(cls, stored: dict[str, Any]) -> Self:
-        if "learned" in stored:
-            stored = old_files.upgraded(cls.__name__, stored)
-        check_types(stored, ENTRIES)
-        known = parameter_names(cls)
-        check_types(stored["parameters"], dict.fromkeys(known, Any), optional=known)  # new ones take their defaults
-        model = cls(**stored["parameters"])
-        model._check_values()
-        if stored["model"] is not None:
-            model._restore(stored)
-        else:
-            learned = {name: value for name, value in stored.items() if name != "parameters"}
-            require(not any(learned.values()), "the model is missing")
-        return model
+        return storing.restored(cls, stored)
 
-    def _restore(self, stored: dict[str, Any]) -> None:
-        """Make it fitted."""
-        require(stored["fit_info"] is not None and stored["n_features"] is not None, "what the fit was is missing")
-        check_types(stored["fit_info"], FIT_INFO)
-        info = stored["fit_info"]
-        require(info["n_features"] == stored["n_features"], "what the fit was does not fit the features")
-        require(info["n_rows"] >= 1 and 0 <= info["seconds"] < np.inf, "what the fit was cannot be")
-        self._check_fitted_to(stored)
-        self._set(Fit(stored["model"], stored["extras"]), stored["fit_info"])
-        self.n_features_in_ = stored["n_features"]
-        if stored["feature_names"] is not None:
-            self.feature_names_in_ = np.array(stored["feature_names"], dtype=object)
-
-    def _check_fitted_to(self, stored: dict[str, Any]) -> None:
-        """Refuse, by ``ValueError``, what this estimator's fit could not have made."""
-        model, names = stored["model"], stored["feature_names"]
-        require(type(model.source) is self._source, "the networks are not those of this estimator")
-        require(type(model.noise) in self._noises, "noise that this estimator does not have")
-        normal = type(model.distribution) is Normal
-        require(normal or "distribution" in self.changeable, "a distribution that this estimator does not have")
-        require(self.expects or model.expected is None, "expected scores, which this estimator does not have")
-        offered = {kind.name: kind for kind in self.intervals}
-        known = all(offered.get(name) is type(each) for name, each in model.intervals.items())
-        require(known, "an interval that this estimator does not have")
-        require(model.source.n_features == stored["n_features"], "the networks do not fit the features")
-        require(names is None or len(names) == stored["n_features"], "the features' names do not fit their number")
-        check_types(stored["extras"], self._extra_types)
-        self._check_extras(model, stored["extras"], stored["fit_info"]["n_rows"])
-
-    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+    def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         """Refuse, by ``ValueError``, what does not go with the model."""
         return
-
-
-def fit_info(shape: tuple[int, int], begin: float) -> dict[str, Any]:
-    """What a fit to a table of this shape was that began at ``begin`` on the clock of `time.monotonic`."""
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return {"n_rows": shape[0], "n_features": shape[1], "seconds": time.monotonic() - begin, "finished": now}

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal
 
 from extranets._arrays import Array
 from extranets._sklearn import StrOptions
-from extranets.estimators.base import Fit
 from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, documented
 from extranets.estimators.resampling import OutOfBag
+from extranets.estimators.settings import resolve
 from extranets.estimators.trained import TrainedRegressor, warn_of_few_degrees
 from extranets.held_out import Sample
 from extranets.model_file import require, storable
@@ -27,7 +28,7 @@ from extranets.predictor.noise import CentredNoise
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import Resampled
 
-INTERVALS: tuple[type[Interval], ...] = (
+OFFERED: tuple[type[Interval], ...] = (
     BootstrapAveraged,
     BootstrapNormal,
     BootstrapBiasCorrected,
@@ -95,16 +96,16 @@ class BootstrapNetsRegressor(TrainedRegressor):
     interval: Literal["averaged", "normal", "bias_corrected", "percentile", "jackknife+"] = "averaged"
     warm_start: bool = False
 
-    intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
+    intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval",)
-    _source: ClassVar[type[Source]] = Resampled
-    _noises: ClassVar[tuple[type[Noise], ...]] = (CentredNoise,)
-    _extra_types: ClassVar[dict[str, Any]] = {"_out_of_bag": Array, "oob_score_": float}
+    source_kind: ClassVar[type[Source]] = Resampled
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (CentredNoise,)
+    extra_types: ClassVar[dict[str, Any]] = {"_out_of_bag": Array, "oob_score_": float}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
         "noise": [StrOptions({"oob", "train"})],
-        "interval": [StrOptions({kind.name for kind in INTERVALS})],
+        "interval": [StrOptions({kind.name for kind in OFFERED})],
         "warm_start": ["boolean"],
     }
 
@@ -129,7 +130,7 @@ class BootstrapNetsRegressor(TrainedRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, machine = self._seed(), self._machine()
-        trainer = self._trainer(self._settings(len(sample.y), resamples=True), seed)
+        trainer = self._trainer(resolve(self.get_params(deep=False), len(sample.y), resamples=True), seed)
         # Network 0 sees every row once, the others their samples.
         networks, _ = trainer.networks(self.n_estimators + 1, sample, None, self._old_networks())
         source = Resampled(networks)
@@ -143,14 +144,14 @@ class BootstrapNetsRegressor(TrainedRegressor):
             warn_of_few_degrees(n_parameters, len(sample.y), honest="oob")
             noise = CentredNoise.of_training(source, sample, machine, n_parameters)
         bag.warn_of_rows_in_every_bag()
-        model = Predictor.without_rows(units, source, noise, self.intervals, self.interval, self._kept(bag))
+        model = Predictor.uncalibrated(units, source, noise, self.intervals, self.interval, self._kept(bag))
         return Fit(model, {"_out_of_bag": sample.with_unused(bag.prediction), "oob_score_": bag.r2()})
 
     def _kept(self, bag: OutOfBag) -> tuple[Interval, ...]:
         """Intervals that hold something of this fit."""
         return (JackknifePlus(bag.in_bag, bag.residuals),) if self.interval == JackknifePlus.name else ()
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+    def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         found = extras["_out_of_bag"]
         require(found.shape[1:] == (model.n_outputs,), "out-of-bag predictions do not fit the outputs")
         require(

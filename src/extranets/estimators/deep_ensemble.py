@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
-from extranets._sklearn import Interval
-from extranets.estimators.base import Fit
+from extranets._sklearn import Range
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import MEMBER_COUNT, TRAINING_CONSTRAINTS, WARM_UP_CONSTRAINTS, documented
+from extranets.estimators.settings import resolve
 from extranets.estimators.trained import TrainedRegressor
 from extranets.held_out import Sample
 from extranets.model_file import storable
@@ -71,19 +72,19 @@ class DeepEnsembleRegressor(TrainedRegressor):
     warm_up: float = 0.5
     warm_start: bool = False
 
-    _source: ClassVar[type[Source]] = TrainedNetworks
-    _noises: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
+    source_kind: ClassVar[type[Source]] = TrainedNetworks
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **WARM_UP_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
-        "adversarial_epsilon": [Interval(Real, 0, None, closed="left")],
+        "adversarial_epsilon": [Range(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
     }
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
-        settings = self._settings(len(sample.y), loss="gaussian_nll")
+        settings = resolve(self.get_params(deep=False), len(sample.y), loss="gaussian_nll")
         trainer = self._trainer(settings, self._seed())
         networks, _ = trainer.networks(self.n_estimators, sample, None, self._old_networks())
         noise = HeadNoise.of(networks.n_outputs)
-        return Fit(Predictor.without_rows(units, networks, noise, self.intervals, Total.name))
+        return Fit(Predictor.uncalibrated(units, networks, noise, self.intervals, Total.name))

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from extranets._arrays import Array
-from extranets._sklearn import Interval as Range
-from extranets._sklearn import StrOptions
+from extranets._sklearn import Range, StrOptions
 from extranets._warnings import warn_user
 from extranets.engine import Moments
-from extranets.estimators.base import Fit
 from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import HELD_OUT_CONSTRAINTS, TRAINING_CONSTRAINTS, documented
+from extranets.estimators.settings import resolve
 from extranets.estimators.trained import TrainedRegressor, training_noise
 from extranets.held_out import Plan, Sample, plan_rows
 from extranets.model_file import storable
@@ -85,8 +85,8 @@ class DeltaMethodRegressor(TrainedRegressor):
     damping: float | Literal["auto"] = "auto"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = (Delta,)
-    _source: ClassVar[type[Source]] = Linearised
-    _noises: ClassVar[tuple[type[Noise], ...]] = (LeverageNoise,)
+    source_kind: ClassVar[type[Source]] = Linearised
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (LeverageNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
@@ -104,7 +104,7 @@ class DeltaMethodRegressor(TrainedRegressor):
     @property
     def _curvatures(self) -> list[Curvature]:
         source = self.model_.source
-        assert isinstance(source, Linearised)  # which `_source` sees to
+        assert isinstance(source, Linearised)  # which `source_kind` sees to
         return source.curvatures
 
     def _check_combinations(self) -> None:
@@ -116,7 +116,7 @@ class DeltaMethodRegressor(TrainedRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, n_rows = self._seed(), len(sample.y)
-        settings = self._settings(n_rows)
+        settings = resolve(self.get_params(deep=False), n_rows)
         check_size(settings.architecture(sample.X, sample.y.shape[1]))
         plan = plan_rows(self.noise, n_rows, 1, seed, n_folds=self.n_folds, fraction=self.holdout_fraction)
         if plan is not None:
@@ -133,7 +133,7 @@ class DeltaMethodRegressor(TrainedRegressor):
         else:
             moments_of = partial(self._held_out_moments, source, plan, sample)
             noise = LeverageNoise.learn(plan.errors(network.ensemble, folds, sample, moments_of))
-        return Fit(Predictor.without_rows(units, source, noise, self.intervals, Delta.name))
+        return Fit(Predictor.uncalibrated(units, source, noise, self.intervals, Delta.name))
 
     def _held_out_moments(self, source: Linearised, plan: Plan, sample: Sample, network: Ensemble) -> Moments:
         """How a network predicts the rows that it left out."""

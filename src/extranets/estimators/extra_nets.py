@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from extranets import engine
-from extranets._sklearn import Interval as Range
-from extranets._sklearn import StrOptions
+from extranets._sklearn import Range, StrOptions
 from extranets.encodings import has_numeric_columns
 from extranets.engine import Moments
-from extranets.estimators.automatic import AUTOMATIC, LEVELS, Effort, follow_rows
-from extranets.estimators.base import Fit
+from extranets.estimators.automatic import AUTOMATIC, LEVELS, Effort, choices
 from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
@@ -25,7 +24,7 @@ from extranets.estimators.parameters import (
     TRAINING_CONSTRAINTS,
     documented,
 )
-from extranets.estimators.settings import ENCODINGS, Settings, hidden_units
+from extranets.estimators.settings import ENCODINGS, hidden_units, resolve
 from extranets.estimators.trained import TrainedRegressor, check_rows_for, noise_without_rows
 from extranets.estimators.trials import Trials, as_if_trained_on_all
 from extranets.held_out import ENOUGH_ROWS, Plan, Sample, plan_rows
@@ -34,7 +33,7 @@ from extranets.model_file.typed import check_types
 from extranets.networks import Ensemble
 from extranets.predictor import Evidence, Folds, Predictor, Units
 from extranets.predictor.distributions import DISTRIBUTIONS
-from extranets.predictor.intervals import Calibrated, CvPlus, Paper, Total
+from extranets.predictor.intervals import INTERVALS, Calibrated, CvPlus, Paper, Total
 from extranets.predictor.noise import ConstantNoise, HeadNoise, NetworkNoise
 from extranets.predictor.noise.networks import FEWEST_ROWS
 from extranets.predictor.part import Interval, Noise, Source
@@ -55,7 +54,7 @@ CHOSEN: dict[str, Any] = {  # what `settings_` tells
     "numeric_encoding": str | None,
     "noise_model": str,
 }
-INTERVALS: tuple[type[Interval], ...] = (Calibrated, Paper, Total, CvPlus)
+OFFERED: tuple[type[Interval], ...] = (Calibrated, Paper, Total, CvPlus)
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {
@@ -200,12 +199,13 @@ class ExtraNetsRegressor(TrainedRegressor):
     distribution: str = "student"
     warm_start: bool = False
 
-    intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
+    intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
     expects: ClassVar[bool] = True
-    _source: ClassVar[type[Source]] = TrainedNetworks
-    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise, NetworkNoise)
-    _extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any] | None}
+    _set_by_others: ClassVar[tuple[str, ...]] = ("tuning_",)  # by `tune`
+    source_kind: ClassVar[type[Source]] = TrainedNetworks
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise, NetworkNoise)
+    extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
@@ -218,12 +218,12 @@ class ExtraNetsRegressor(TrainedRegressor):
         "null_members": [StrOptions({"redraw", "drop"})],
         "noise_model": [StrOptions({"auto", "constant", "networks"})],
         "distribution": [StrOptions(set(DISTRIBUTIONS))],
-        "interval": [StrOptions({kind.name for kind in INTERVALS})],
+        "interval": [StrOptions({kind.name for kind in OFFERED})],
         "warm_start": ["boolean"],
     }
 
     settings_: dict[str, Any] | None = field(init=False)
-    tuning_: list[dict[str, Any]] = field(init=False)  # set by `tune`
+    tuning_: list[dict[str, Any]] = field(init=False)
 
     @classmethod
     def from_preset(cls, preset: str, **parameters: Any) -> ExtraNetsRegressor:
@@ -275,19 +275,20 @@ class ExtraNetsRegressor(TrainedRegressor):
             )
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
-        seed, n_rows = self._seed(), len(sample.y)
+        seed, n_rows, parameters = self._seed(), len(sample.y), self.get_params(deep=False)
         plan = self._plan(n_rows, seed)
         noise_model = self._resolved_noise_model(plan, n_rows)
         trials = Trials(self._encodings(sample), self.effort, self.n_estimators)
         trial = trials.best(sample, plan, seed, partial(self._attempt, seed))
-        settings = self._resolved_settings(n_rows, *(trial.choice if trial else (None, self.effort)))
+        encoding, effort = (trial.encoding, trial.effort) if trial else (None, self.effort)
+        settings = resolve(parameters, n_rows, **choices(parameters, n_rows, effort, encoding))
         if plan is not None:
             warn_of_copies(sample)
         trainer = self._trainer(settings, seed)
         networks, extra = trainer.networks(self.n_estimators, sample, plan, self._old_networks())
         if plan is None:
             noise = noise_without_rows(networks, sample, networks.ensemble.parameters_per_output, self._machine())
-            model = Predictor.without_rows(units, networks, noise, INTERVALS, self.interval)
+            model = Predictor.uncalibrated(units, networks, noise, OFFERED, self.interval)
         else:
             folds = Folds(plan.ensembles(networks.ensemble, extra), self._moments_of, plan, sample)
             errors = plan.errors(networks.ensemble, extra, sample, self._moments_of)
@@ -295,16 +296,17 @@ class ExtraNetsRegressor(TrainedRegressor):
             noise, held = self._noise_from(held, networks, folds, noise_model)
             evidence = Evidence(held, networks.n_members, folds)
             shape = DISTRIBUTIONS[self.distribution]
-            model = Predictor.from_rows(units, networks, noise, evidence, INTERVALS, self.interval, shape)
+            model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, shape)
             model = model.expecting(evidence)
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
 
     def _plan(self, n_rows: int, seed: int) -> Plan | None:
         """Which rows to hold out for the noise and the intervals; None where neither needs them."""
-        if self.loss == "gaussian_nll" and self.interval not in (Calibrated.name, CvPlus.name):
+        kind = INTERVALS[self.interval]
+        if self.loss == "gaussian_nll" and not kind.needs_rows:
             return None
-        enough = None if self.interval == CvPlus.name else ENOUGH_ROWS  # CV+ compares with every row
+        enough = None if kind.needs_every_row else ENOUGH_ROWS
         n_folds, fraction = self.n_folds, self.holdout_fraction
         return plan_rows(self.noise, n_rows, self.n_estimators, seed, n_folds=n_folds, fraction=fraction, enough=enough)
 
@@ -328,19 +330,10 @@ class ExtraNetsRegressor(TrainedRegressor):
 
     def _attempt(self, seed: int, encoding: str | None, effort: Effort, sample: Sample, plan: Plan) -> HeldOut:
         """One trial: held-out errors of networks with an encoding and an effort."""
-        settings = self._resolved_settings(len(sample.y), encoding, effort)
+        n_rows, parameters = len(sample.y), self.get_params(deep=False)
+        settings = resolve(parameters, n_rows, **choices(parameters, n_rows, effort, encoding))
         trainer = self._trainer(settings, seed, f"Trial, {encoding or 'no encoding'}: ")
         return trainer.held_out_errors(sample, plan, lambda ensemble, recipe: self._moments_of(ensemble))
-
-    def _resolved_settings(self, n_rows: int, encoding: str | None, effort: Effort) -> Settings:
-        """With nothing left to choose, for a table of so many rows."""
-        given = None if isinstance(self.batch_size, str) else self.batch_size
-        found = follow_rows(n_rows, effort, given) | {"numeric_encoding": encoding}
-        return self._settings(n_rows, **{name: value for name, value in found.items() if self._is_auto(name)})
-
-    def _is_auto(self, name: str) -> bool:
-        value = getattr(self, name)
-        return isinstance(value, str) and value == "auto"  # an array has no truth value
 
     def _moments_of(self, ensemble: Ensemble) -> Moments:
         return engine.moments(ensemble, **self._machine())
@@ -356,6 +349,6 @@ class ExtraNetsRegressor(TrainedRegressor):
             return HeadNoise.of(networks.n_outputs), held
         return ConstantNoise.learn(held, networks.n_members), held
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+    def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         if extras["settings_"] is not None:  # as it is in early files
             check_types(extras["settings_"], CHOSEN)

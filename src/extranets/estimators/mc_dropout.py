@@ -10,19 +10,18 @@ import numpy as np
 
 from extranets import engine
 from extranets._arrays import Array
-from extranets._sklearn import Interval as Range
-from extranets._sklearn import StrOptions
+from extranets._sklearn import Range, StrOptions
 from extranets.engine import Moments
-from extranets.estimators.base import Fit
+from extranets.engine.options import MOST_COUNT
 from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import (
     HELD_OUT_CONSTRAINTS,
     LOSS,
-    MOST_COUNT,
     TRAINING_CONSTRAINTS,
     documented,
 )
-from extranets.estimators.settings import Settings
+from extranets.estimators.settings import Settings, resolve
 from extranets.estimators.trained import TrainedRegressor, check_rows_for, noise_without_rows
 from extranets.held_out import Plan, Sample, cross_validation, plan_rows
 from extranets.metrics import gaussian_log_likelihood, mixture_log_likelihood
@@ -30,7 +29,7 @@ from extranets.model_file import storable
 from extranets.networks import Ensemble
 from extranets.predictor import Evidence, Predictor, Units
 from extranets.predictor.distributions import Normal
-from extranets.predictor.intervals import Calibrated, Total
+from extranets.predictor.intervals import INTERVALS, Calibrated, Total
 from extranets.predictor.noise import ConstantNoise, HeadNoise
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import DropoutPasses, Recipe
@@ -40,7 +39,7 @@ from extranets.uncertainty.noise import held_out_variance
 
 CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8, 0.5)  # keep probabilities that "auto" tries
 BLOCK_SIZE = 2**22  # pass predictions at once
-INTERVALS: tuple[type[Interval], ...] = (Total, Calibrated)
+OFFERED: tuple[type[Interval], ...] = (Total, Calibrated)
 
 
 @storable("MCDropoutRegressor")
@@ -112,11 +111,11 @@ class MCDropoutRegressor(TrainedRegressor):
     holdout_fraction: float = 0.2
     interval: Literal["total", "calibrated"] = "total"
 
-    intervals: ClassVar[tuple[type[Interval], ...]] = INTERVALS
+    intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "n_passes")
-    _source: ClassVar[type[Source]] = DropoutPasses
-    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise)
-    _extra_types: ClassVar[dict[str, Any]] = {"keep_prob_scores_": dict[float, float] | None}
+    source_kind: ClassVar[type[Source]] = DropoutPasses
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise)
+    extra_types: ClassVar[dict[str, Any]] = {"keep_prob_scores_": dict[float, float] | None}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
@@ -124,7 +123,7 @@ class MCDropoutRegressor(TrainedRegressor):
         "input_keep_prob": [Range(Real, 0, 1, closed="right")],
         "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
         "loss": [LOSS],
-        "interval": [StrOptions({kind.name for kind in INTERVALS})],
+        "interval": [StrOptions({kind.name for kind in OFFERED})],
     }
 
     keep_prob_scores_: dict[float, float] | None = field(init=False)
@@ -189,21 +188,21 @@ class MCDropoutRegressor(TrainedRegressor):
         if plan is None:
             noise = noise_without_rows(source, sample, network.ensemble.parameters_per_output, self._machine())
             return Fit(
-                Predictor.without_rows(units, source, noise, INTERVALS, self.interval), {"keep_prob_scores_": scores}
+                Predictor.uncalibrated(units, source, noise, OFFERED, self.interval), {"keep_prob_scores_": scores}
             )
         held = plan.errors(network.ensemble, folds, sample, lambda each: self._moments_of(each, network.recipe))
         evidence = Evidence(held, self.n_passes)
         noise = HeadNoise.of(units.n_outputs) if source.learns_noise else ConstantNoise.learn(held, self.n_passes)
-        model = Predictor.from_rows(units, source, noise, evidence, INTERVALS, self.interval, Normal)
+        model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, Normal)
         return Fit(model, {"keep_prob_scores_": scores})
 
     def _plan(self, n_rows: int, seed: int) -> Plan | None:
-        if self.loss == "gaussian_nll" and self.interval != Calibrated.name:
+        if self.loss == "gaussian_nll" and not INTERVALS[self.interval].needs_rows:
             return None
         return plan_rows(self.noise, n_rows, 1, seed, n_folds=self.n_folds, fraction=self.holdout_fraction)
 
     def _thinned(self, n_rows: int, keep: float) -> Settings:
-        return self._settings(n_rows, keep_prob=1.0, dropout_keep=keep)  # no fixed mask
+        return resolve(self.get_params(deep=False), n_rows, keep_prob=1.0, dropout_keep=keep)  # no fixed mask
 
     def _moments_of(self, network: Ensemble, recipe: Recipe) -> Moments:
         return engine.moments(network, passes(recipe, self.n_passes), **self._machine())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from extranets.estimators.base import Fit
+from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import TRAINING_CONSTRAINTS, WARM_UP_CONSTRAINTS, documented
+from extranets.estimators.settings import resolve
 from extranets.estimators.trained import TrainedRegressor
 from extranets.held_out import Sample
 from extranets.model_file import require, storable
@@ -60,15 +61,15 @@ class MeanVarianceRegressor(TrainedRegressor):
     _: KW_ONLY
     warm_up: float = 0.5
 
-    _source: ClassVar[type[Source]] = TrainedNetworks
-    _noises: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
+    source_kind: ClassVar[type[Source]] = TrainedNetworks
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (HeadNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**TRAINING_CONSTRAINTS, **WARM_UP_CONSTRAINTS}
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
-        settings = self._settings(len(sample.y), loss="gaussian_nll")
+        settings = resolve(self.get_params(deep=False), len(sample.y), loss="gaussian_nll")
         network, _ = self._trainer(settings, self._seed()).networks(1, sample, None)
         noise = HeadNoise.of(network.n_outputs)
-        return Fit(Predictor.without_rows(units, network, noise, self.intervals, Total.name))
+        return Fit(Predictor.uncalibrated(units, network, noise, self.intervals, Total.name))
 
-    def _check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+    def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         require(model.source.n_members == 1, "more than one network")

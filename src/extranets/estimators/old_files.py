@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
 from extranets.engine import pbp, variational
+from extranets.estimators.settings import hidden_units
 from extranets.model_file import checked, require, storable
 from extranets.model_file.typed import check_types, fits
 from extranets.networks import Ensemble
@@ -158,7 +159,10 @@ def extra_nets(old: Old) -> tuple[Predictor, dict[str, Any]]:
     if kept is not None:
         require(bool(calibrated), "folds without a calibration")
         intervals.append(CvPlus(calibrated[0], kept.ensembles, kept.fold_of_row, kept.residuals))
-    return old.model(networks, noise, *intervals, dof=learned["_dof"]), {"settings_": learned["settings_"]}
+    settings = learned["settings_"]
+    if settings is not None and "hidden_layer_sizes" in settings:  # it was as the user had spelt it
+        settings = settings | {"hidden_layer_sizes": hidden_units(settings["hidden_layer_sizes"])}
+    return old.model(networks, noise, *intervals, dof=learned["_dof"]), {"settings_": settings}
 
 
 def bootstrap(old: Old) -> tuple[Predictor, dict[str, Any]]:

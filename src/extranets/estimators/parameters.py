@@ -8,54 +8,52 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from extranets import engine
-from extranets._sklearn import Interval, StrOptions
+from extranets._sklearn import Range, StrOptions
 from extranets.encodings import MOST_BINS
-from extranets.engine.options import LOSSES, SCHEDULES
+from extranets.engine.options import LOSSES, MOST_COUNT, SCHEDULES
 from extranets.estimators.settings import ENCODINGS
 from extranets.held_out import FOLD_BITS
 from extranets.predictor.distributions import DISTRIBUTIONS
 
-MOST_COUNT = 1 << 30  # the engine counts in 32 bits
-
-MEMBER_COUNT = Interval(Integral, 1, (1 << FOLD_BITS) - 1, closed="left")
+MEMBER_COUNT = Range(Integral, 1, (1 << FOLD_BITS) - 1, closed="left")
 LOSS = StrOptions(set(LOSSES))
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+    "hidden_layer_sizes": ["array-like", Range(Integral, 1, None, closed="left")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
 }
 ADAM_CONSTRAINTS: dict[str, list[Any]] = {
     **COMMON_CONSTRAINTS,
-    "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate_init": [Range(Real, 0, None, closed="neither")],
     "learning_rate_schedule": [StrOptions(set(SCHEDULES))],
-    "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, MOST_COUNT, closed="left")],
-    "batch_size": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-    "beta_1": [Interval(Real, 0, 1 - 1e-6, closed="both")],
-    "beta_2": [Interval(Real, 0, 1 - 1e-6, closed="both")],
-    "epsilon": [Interval(Real, 1e-30, None, closed="left")],
+    "max_iter": [StrOptions({"auto"}), Range(Integral, 1, MOST_COUNT, closed="left")],
+    "batch_size": [Range(Integral, 1, MOST_COUNT, closed="left")],
+    "beta_1": [Range(Real, 0, 1 - 1e-6, closed="both")],
+    "beta_2": [Range(Real, 0, 1 - 1e-6, closed="both")],
+    "epsilon": [Range(Real, 1e-30, None, closed="left")],
 }
 TRAINING_CONSTRAINTS: dict[str, list[Any]] = {
     **ADAM_CONSTRAINTS,
     "device": [StrOptions(set(engine.DEVICES))],
     "numeric_encoding": [None, StrOptions(set(ENCODINGS))],
-    "n_bins": [Interval(Integral, 1, MOST_BINS, closed="both")],
-    "alpha": [Interval(Real, 0, None, closed="left")],
-    "max_grad_norm": [None, Interval(Real, 0, None, closed="neither")],
+    "n_bins": [Range(Integral, 1, MOST_BINS, closed="both")],
+    "alpha": [Range(Real, 0, None, closed="left")],
+    "max_grad_norm": [None, Range(Real, 0, None, closed="neither")],
     "early_stopping": ["boolean", StrOptions({"auto"})],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "n_starts": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-    "max_restarts": [Interval(Integral, 0, MOST_COUNT, closed="left")],
-    "collapse_r2": [Interval(Real, None, 1, closed="neither")],
+    "validation_fraction": [Range(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Range(Integral, 1, MOST_COUNT, closed="left")],
+    "tol": [Range(Real, 0, None, closed="left")],
+    "n_starts": [Range(Integral, 1, MOST_COUNT, closed="left")],
+    "max_restarts": [Range(Integral, 0, MOST_COUNT, closed="left")],
+    "collapse_r2": [Range(Real, None, 1, closed="neither")],
 }
-WARM_UP_CONSTRAINTS: dict[str, list[Any]] = {"warm_up": [Interval(Real, 0, 1, closed="left")]}
+WARM_UP_CONSTRAINTS: dict[str, list[Any]] = {"warm_up": [Range(Real, 0, 1, closed="left")]}
 HELD_OUT_CONSTRAINTS: dict[str, list[Any]] = {
     "noise": [StrOptions({"cv", "holdout", "train"})],
-    "n_folds": [Interval(Integral, 2, 200, closed="both")],
-    "holdout_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_folds": [Range(Integral, 2, 200, closed="both")],
+    "holdout_fraction": [Range(Real, 0, 1, closed="neither")],
 }
 
 SHARED_DOCS = {

@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from extranets._random import draw_seed
-from extranets._sklearn import Interval
+from extranets._sklearn import Range
 from extranets._warnings import warn_user
 from extranets.engine import TrainingData, pbp
-from extranets.estimators.base import Fit, NetsRegressor
-from extranets.estimators.parameters import COMMON_CONSTRAINTS, MOST_COUNT, documented
+from extranets.engine.options import MOST_COUNT
+from extranets.estimators.base import NetsRegressor
+from extranets.estimators.fitted import Fit
+from extranets.estimators.parameters import COMMON_CONSTRAINTS, documented
 from extranets.estimators.settings import hidden_units
 from extranets.held_out import Sample, training_r2
 from extranets.model_file import storable
@@ -83,13 +85,13 @@ class PBPRegressor(NetsRegressor):
     n_passes: int = 100
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
-    _source: ClassVar[type[Source]] = GaussianWeights
-    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
-    _extra_types: ClassVar[dict[str, Any]] = {"n_iter_": int}
+    source_kind: ClassVar[type[Source]] = GaussianWeights
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
+    extra_types: ClassVar[dict[str, Any]] = {"n_iter_": int}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,
-        "max_iter": [Interval(Integral, 1, MOST_COUNT, closed="left")],
-        "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "max_iter": [Range(Integral, 1, MOST_COUNT, closed="left")],
+        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
     }
 
     n_iter_: int = field(init=False)
@@ -97,7 +99,7 @@ class PBPRegressor(NetsRegressor):
     @property
     def posterior_(self) -> pbp.Posterior:
         source = self.model_.source
-        assert isinstance(source, GaussianWeights)  # which `_source` sees to
+        assert isinstance(source, GaussianWeights)  # which `source_kind` sees to
         return source.posterior
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
@@ -117,7 +119,7 @@ class PBPRegressor(NetsRegressor):
         source = GaussianWeights(posterior, seed, self.n_passes)
         warn_of_bad_fit(training_r2(source.moments(machine), sample).tolist())
         noise = ConstantNoise(posterior.noise_variance)
-        model = Predictor.without_rows(units, source, noise, self.intervals, Total.name)
+        model = Predictor.uncalibrated(units, source, noise, self.intervals, Total.name)
         return Fit(model, {"n_iter_": self.max_iter})
 
 

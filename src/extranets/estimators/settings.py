@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from extranets.engine.options import Loss, Schedule
 from extranets.networks import MOST_LAYERS, Architecture
 
 AUTO_EPOCHS = (40, 400)  # fewest and most epochs of max_iter="auto"
-AUTO_STEPS = 20_000  # ... which stays below this many mini-batches where it can
+AUTO_STEPS = 20_000  # within those limits, as many epochs as make this many mini-batches
 
 ENCODINGS: dict[str, Callable[[Float32, int], Encoding]] = {
     "piecewise_linear": learn_piecewise_linear,
@@ -95,6 +95,29 @@ class Settings(AdamSettings):
         encoding = None if self.numeric_encoding is None else ENCODINGS[self.numeric_encoding](X, self.n_bins)
         heads = 2 * n_outputs if self.loss == "gaussian_nll" else n_outputs
         return Architecture(X.shape[1], self.hidden_layer_sizes, n_outputs, heads, encoding)
+
+
+def resolve(parameters: Mapping[str, Any], n_rows: int, **found: Any) -> Settings:
+    """Settings of an estimator with these parameters, for a table of so many rows; ``found`` replaces parameters."""
+    values = {**parameters, **found}
+    # Likelihood overfits by ever smaller variances.
+    by_loss = values.get("loss") == "gaussian_nll"
+    stops = by_loss if values["early_stopping"] == "auto" else bool(values["early_stopping"])
+    values["validation_fraction"] = values["validation_fraction"] if stops else 0.0
+    return Settings(**_fields(Settings, values, n_rows))
+
+
+def resolve_adam(parameters: Mapping[str, Any], n_rows: int) -> AdamSettings:
+    """The same for estimators that have no other parameters of training."""
+    return AdamSettings(**_fields(AdamSettings, parameters, n_rows))
+
+
+def _fields(kind: type[AdamSettings], values: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Those of the values that a kind of settings has, with nothing left to choose."""
+    own = {field.name: values[field.name] for field in fields(kind) if field.name in values}
+    if own["max_iter"] == "auto":
+        own["max_iter"] = auto_epochs(n_rows, own["batch_size"])
+    return own | {"hidden_layer_sizes": hidden_units(own["hidden_layer_sizes"])}
 
 
 def hidden_units(sizes: Any) -> tuple[int, ...]:

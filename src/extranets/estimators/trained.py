@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,11 @@ from extranets._random import draw_seed
 from extranets._warnings import warn_user
 from extranets.engine import Machine, Moments
 from extranets.estimators.base import NetsRegressor
-from extranets.estimators.settings import AdamSettings, Settings, auto_epochs, hidden_units
+from extranets.estimators.settings import Settings
 from extranets.estimators.training import Trainer
 from extranets.held_out import Sample, errors_on_all
 from extranets.networks import Ensemble
-from extranets.predictor.intervals import Calibrated, CvPlus
+from extranets.predictor.intervals import INTERVALS
 from extranets.predictor.noise import ConstantNoise, HeadNoise
 from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import TrainedNetworks
@@ -39,18 +39,6 @@ class AdamRegressor(NetsRegressor):
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-7
-
-    def _adam_settings(self, n_rows: int) -> AdamSettings:
-        """With nothing left to choose, for a table of so many rows."""
-        return AdamSettings(**self._resolved(AdamSettings, n_rows, {}))
-
-    def _resolved(self, kind: type[AdamSettings], n_rows: int, found: dict[str, Any]) -> dict[str, Any]:
-        """Parameters that settings of a kind have, with what was found for those that may be "auto"."""
-        given = self.get_params(deep=False)
-        values = {field.name: given[field.name] for field in fields(kind) if field.name in given} | found
-        if values["max_iter"] == "auto":
-            values["max_iter"] = auto_epochs(n_rows, values["batch_size"])
-        return values | {"hidden_layer_sizes": hidden_units(values["hidden_layer_sizes"])}
 
 
 @dataclass(eq=False, repr=False)
@@ -93,14 +81,6 @@ class TrainedRegressor(AdamRegressor):
 
     # -- for the estimators' own steps ---------------------------------------------------------------------------------
 
-    def _settings(self, n_rows: int, **found: Any) -> Settings:
-        """With nothing left to choose, for a table of so many rows; ``found`` stands above the parameters."""
-        values = self._resolved(Settings, n_rows, found)
-        # Likelihood overfits by ever smaller variances.
-        by_loss = values.get("loss") == "gaussian_nll"
-        stops = by_loss if self.early_stopping == "auto" else bool(self.early_stopping)
-        return Settings(**values | {"validation_fraction": self.validation_fraction if stops else 0.0})
-
     def _trainer(self, settings: Settings, seed: int, purpose: str = "") -> Trainer:
         return Trainer(settings, seed, self._machine(), self._watch, purpose)
 
@@ -127,7 +107,7 @@ def networks_of(source: Source) -> TrainedNetworks:
 
 def check_rows_for(interval: str, noise: str) -> None:
     """Refuse an interval that needs held-out rows where there are none."""
-    if interval in (Calibrated.name, CvPlus.name) and noise == "train":
+    if INTERVALS[interval].needs_rows and noise == "train":
         raise ValueError(
             f"interval={interval!r} needs errors on rows that were not trained on; use noise='cv' or noise='holdout', or "
             "another interval with noise='train'."
@@ -135,7 +115,7 @@ def check_rows_for(interval: str, noise: str) -> None:
 
 
 def noise_without_rows(source: Source, sample: Sample, n_parameters: float, machine: Machine) -> Noise:
-    """What the networks predict for it or, where they do not, the variance of training residuals."""
+    """Noise where no rows are held out: the networks' own prediction, else the variance of training residuals."""
     if source.learns_noise:
         return HeadNoise.of(source.n_outputs)
     return ConstantNoise(training_noise(source.moments(machine), sample, n_parameters, honest="cv"))

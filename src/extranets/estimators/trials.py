@@ -16,7 +16,7 @@ from extranets.held_out import Plan, Sample
 from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.noise import held_out_variance
 
-FEWEST_ROWS = 40  # of a table that has something to say in halves
+FEWEST_ROWS = 40  # fewer rows are too few to be tried in halves
 MOST_ROWS = 5000
 FEWEST_ERRORS = 100  # on held-out rows: fewer would lower themselves by chance
 MEMBERS = 4  # networks that leave each half out
@@ -36,10 +36,6 @@ class Trial:
     effort: Effort
     n_rows: int
     error: Array
-
-    @property
-    def choice(self) -> tuple[str | None, Effort]:
-        return self.encoding, self.effort
 
     def shrinkage(self, error: Array, n_seen: int, n_rows: int) -> Array:
         """Ratio of squared errors between networks that see all ``n_rows`` rows and those that saw ``n_seen`` of them.

@@ -11,11 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from extranets import engine
 from extranets._arrays import Float32
 from extranets._random import draw_seed
-from extranets._sklearn import Interval
+from extranets._sklearn import Range
 from extranets._warnings import warn_user
 from extranets.engine import TrainingData, variational
-from extranets.estimators.base import Fit
-from extranets.estimators.parameters import ADAM_CONSTRAINTS, MOST_COUNT, documented
+from extranets.engine.options import MOST_COUNT
+from extranets.estimators.fitted import Fit
+from extranets.estimators.parameters import ADAM_CONSTRAINTS, documented
+from extranets.estimators.settings import resolve_adam
 from extranets.estimators.trained import AdamRegressor
 from extranets.held_out import Sample, training_r2
 from extranets.model_file import storable
@@ -88,16 +90,16 @@ class VariationalRegressor(AdamRegressor):
     n_passes: int = 100
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
-    _source: ClassVar[type[Source]] = WeightSamples
-    _noises: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
+    source_kind: ClassVar[type[Source]] = WeightSamples
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
-        "n_passes": [Interval(Integral, 1, MOST_COUNT, closed="left")],
+        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
     }
 
     @property
     def ensemble_(self) -> Ensemble:
-        return weight_samples(self._chosen()).ensemble
+        return weight_samples(self._readable()).ensemble
 
     @property
     def posterior_(self) -> variational.Posterior:
@@ -117,7 +119,11 @@ class VariationalRegressor(AdamRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         n_rows, n_outputs = sample.y.shape
-        seed, machine, settings = draw_seed(self.random_state), self._machine(), self._adam_settings(n_rows)
+        seed, machine, settings = (
+            draw_seed(self.random_state),
+            self._machine(),
+            resolve_adam(self.get_params(deep=False), n_rows),
+        )
         architecture = Architecture(sample.X.shape[1], settings.hidden_layer_sizes, n_outputs, n_outputs)
         with self._watch("Variational inference") as progress:
             posterior = variational.train(
@@ -133,12 +139,12 @@ class VariationalRegressor(AdamRegressor):
         warn_if_pruned(training_r2(middle, sample).tolist())
         source = WeightSamples(posterior, seed, self.n_passes)
         noise = ConstantNoise(posterior.noise_variance[0].astype(float))
-        return Fit(Predictor.without_rows(units, source, noise, self.intervals, Total.name))
+        return Fit(Predictor.uncalibrated(units, source, noise, self.intervals, Total.name))
 
 
 def weight_samples(model: Predictor) -> WeightSamples:
     """What predicts in a model of variational inference."""
-    assert isinstance(model.source, WeightSamples)  # which `_source` sees to
+    assert isinstance(model.source, WeightSamples)  # which `source_kind` sees to
     return model.source
 
 

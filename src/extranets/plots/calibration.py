@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from extranets import metrics
 from extranets._arrays import Array
-from extranets.evaluation import CONFIDENCE, SMALLEST_STD, VAGUE, Predictions, binomial_limits, coverage_table
+from extranets.evaluation import CONFIDENCE, VAGUE, Predictions, binomial_limits, coverage_table
 from extranets.plots._columns import binned
 from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
+from extranets.uncertainty.predictive import SMALLEST_STD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -47,7 +47,7 @@ def calibrate(
 def learn_intervals(
     kinds: Sequence[type[Interval]], evidence: Evidence, noise: Noise, asked: str | None = None
 ) -> dict[str, Interval]:
-    """Every interval that an estimator has, by name; those that keep much only where they are asked for."""
+    """Every interval that an estimator has, by name; those that store much only if `asked` names them."""
     variance = evidence.held.noise * noise.factor
     return {kind.name: kind.learn(evidence, variance) for kind in kinds if not kind.on_request or kind.name == asked}
 

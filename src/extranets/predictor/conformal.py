@@ -15,8 +15,7 @@ from extranets.onnx_graph import Bounds, Value
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 from extranets.uncertainty.conformal import conformal_interval, conformal_quantile, conformal_scores
-
-SMALLEST_STD = float(np.finfo(np.float64).tiny)  # in place of zero, where one divides by it
+from extranets.uncertainty.predictive import SMALLEST_STD
 
 
 @storable("Conformal")

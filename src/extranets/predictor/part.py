@@ -106,7 +106,7 @@ class Source(ABC):
         """What `members` computes, as a part of a graph."""
         raise TypeError(f"No interval asks {type(self).__name__} for its members' predictions in a graph.")
 
-    def choosing(self, choice: Choice, interval: Interval) -> Source:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> Source:
         """As the parameters that may change after fit ask for it."""
         return self
 
@@ -138,7 +138,7 @@ class Noise(ABC):
     def _graph_shape(self, x: Value, predicted: Value | None) -> Value | None:
         return None
 
-    def choosing(self, choice: Choice, interval: Interval) -> Noise:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> Noise:
         """As the parameters that may change after fit ask for it."""
         return self
 
@@ -161,7 +161,8 @@ class Interval(ABC):
     name: ClassVar[str]
     centre: ClassVar[str] = "mean"  # what predicts, where a source has several (see sources/resampled.py)
     needs_rows: ClassVar[bool] = False  # that were held out
-    on_request: ClassVar[bool] = False  # learned only where the fit asks for this interval: it keeps much
+    on_request: ClassVar[bool] = False  # learned only if `interval` names it at fit, because it stores much
+    needs_every_row: ClassVar[bool] = False  # held out once: it compares with each of them
     own_bounds: ClassVar[bool] = False  # that need no distribution
     missing: ClassVar[str] = "is not there; call fit again."  # message where the fit did not learn it
 

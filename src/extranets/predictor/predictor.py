@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from extranets.model_file.typed import check_types
 from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores, held_out_std, learn_intervals
 from extranets.predictor.conformal import Conformal
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
+from extranets.predictor.intervals import INTERVALS
 from extranets.predictor.part import Choice, Distribution, Evidence, Interval, Noise, Source, check_variances
-from extranets.predictor.sources.networks import MOST_PASSES
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 
@@ -45,7 +44,7 @@ class Predictor:
     conformal: Conformal | None = None
 
     @classmethod
-    def without_rows(
+    def uncalibrated(
         cls,
         units: Units,
         source: Source,
@@ -78,23 +77,13 @@ class Predictor:
     def n_outputs(self) -> int:
         return self.units.n_outputs
 
-    def offers(self, choice: Choice) -> bool:
-        """Whether `choosing` can do it. Asked for every prediction, so it is quick."""
-        interval, shape, n_passes = choice.interval, choice.distribution, choice.n_passes
-        return (
-            (interval is None or (isinstance(interval, str) and interval in self.intervals))
-            and (shape is None or (isinstance(shape, str) and shape in DISTRIBUTIONS))
-            and (n_passes is None or (isinstance(n_passes, Integral) and 1 <= n_passes < MOST_PASSES))
-        )
-
     def choosing(self, choice: Choice) -> Predictor:
         """As the parameters that may change after fit ask for it."""
         name = self.interval if choice.interval is None else choice.interval
-        interval = self.intervals[name]
-        shape = self.distribution
+        kind, shape = INTERVALS[name], self.distribution
         if choice.distribution not in (None, shape.name):
             shape = DISTRIBUTIONS[str(choice.distribution)].without_rows()
-        source, noise = self.source.choosing(choice, interval), self.noise.choosing(choice, interval)
+        source, noise = self.source.choosing(choice, kind), self.noise.choosing(choice, kind)
         if name == self.interval and shape is self.distribution and source is self.source and noise is self.noise:
             return self  # as a rule, and quicker than a copy
         return replace(self, source=source, noise=noise, interval=name, distribution=shape)
@@ -177,7 +166,7 @@ class Predictor:
         expects: bool,
     ) -> Predictor:
         """With noise, and all that follows from it, from rows that the networks did not see."""
-        if self.noise.differs and not self._interval.needs_rows:
+        if self.noise.differs and not INTERVALS[self.interval].needs_rows:
             raise ValueError(
                 "Networks predict the noise of every row; there is none to estimate. Fit with loss='squared_error' and, where "
                 "it is a parameter, noise_model='constant'."
@@ -189,10 +178,14 @@ class Predictor:
         fresh = [kind for kind in kinds if kind.name not in kept]
         found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), distribution)
         model = replace(self, **vars(found), conformal=None)
-        return model.expecting(evidence) if expects else model
+        return (
+            model.expecting(evidence)
+            if expects and model.interval in model.intervals
+            else replace(model, expected=None)
+        )
 
     def expecting(self, evidence: Evidence) -> Predictor:
-        """With the scores that held-out rows let expect of the interval in use."""
+        """With scores of the interval in use, estimated on held-out rows."""
         std = held_out_std(self._interval, self.noise, evidence)
         return replace(self, expected=expected_scores(evidence.held, std, self.distribution))
 
@@ -200,7 +193,10 @@ class Predictor:
 
     @property
     def _interval(self) -> Interval:
-        return self.intervals[self.interval]
+        found = self.intervals.get(self.interval)
+        if found is None:
+            raise ValueError(f"interval={self.interval!r} {INTERVALS[self.interval].missing}")
+        return found
 
     def _standardised(self, X: Any) -> Iterator[tuple[slice, Float32]]:
         """Rows in the networks' units, a block at a time: predicting needs no copy of a large table, and Ctrl-C is seen."""
@@ -221,7 +217,7 @@ class Predictor:
             part.check_fits(source)
         if self.conformal is not None:
             self.conformal.check_fits(self.units, self.construction())
-            require(self.conformal.construction["interval"] in self.intervals, "conformal scores of another interval")
+            require(self.conformal.construction["interval"] in INTERVALS, "conformal scores of an unknown interval")
         if self.expected is not None:
             check_types(self.expected, dict.fromkeys(EXPECTED, Array))
             for name, values in self.expected.items():

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from extranets import plots
-from extranets.evaluation import SMALLEST_STD, Predictions
+from extranets.evaluation import Predictions
 from extranets.evaluation import scores as all_scores
 from extranets.plots.display import PredictionsDisplay, check_targets
 from extranets.plots.extra import require
 from extranets.report.headline import Card, Finding, cards, findings
 from extranets.report.sample import Level, Sample, levels_of, sample_of
+from extranets.uncertainty.predictive import SMALLEST_STD
 
 FIGURES: dict[str, type[PredictionsDisplay]] = {
     "intervals": plots.PredictionIntervalDisplay,

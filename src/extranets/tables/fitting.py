@@ -91,7 +91,7 @@ def fit_table(
         )
     if budget is None:
         told.begins_fit()
-        model.fit(X, y, schema=schema)
+        model.fit_with(X, lambda encoded: clone(model.estimator).fit(encoded, y), schema=schema)
     forget_this_run(model)
     return held_out
 

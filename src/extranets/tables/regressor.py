@@ -112,7 +112,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, schema: Schema | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn what the columns are, and fit a clone of the regressor to them.
 
         Parameters
@@ -120,15 +120,13 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         X : data frame (pandas, polars, Arrow table) or array of shape (n_samples, n_columns)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
-        schema : Schema, optional
-            What :meth:`learn_schema` found in ``X``, so that it need not be found out again.
 
         Returns
         -------
         self
         """
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight), schema=schema)
+        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight))
 
     def learn_schema(self, X: Any) -> Schema:
         """What the columns are, as :meth:`fit` finds it out. Fits nothing.
@@ -162,7 +160,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         train : callable
             Takes the encoded table and returns a regressor that is fitted to it. ``estimator`` is not used.
         schema : Schema, optional
-            As for :meth:`fit`.
+            What :meth:`learn_schema` found in ``X``, so that it need not be found out again.
 
         Returns
         -------

@@ -17,7 +17,7 @@ from extranets.model_file import checked
 from extranets.predictor import intervals
 from tests.predictor import models
 
-KINDS = [getattr(intervals, name) for name in intervals.__all__]
+KINDS = intervals.KINDS
 # Each kind once, in a small model of every estimator that offers it.
 OFFERED = {
     f"{type(model).__name__}, {kind.name}": (name, kind)

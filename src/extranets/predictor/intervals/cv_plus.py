@@ -35,6 +35,7 @@ class CvPlus(Interval):
     name: ClassVar[str] = "cv+"
     needs_rows: ClassVar[bool] = True
     on_request: ClassVar[bool] = True
+    needs_every_row: ClassVar[bool] = True
     own_bounds: ClassVar[bool] = True
     missing: ClassVar[str] = "was set after fit, which kept no folds' networks; call fit again."
 

@@ -43,8 +43,8 @@ class CentredNoise(Noise):
     def factor(self) -> Array:  # type: ignore[override]
         return self.variances[self.centre]
 
-    def choosing(self, choice: Choice, interval: Interval) -> CentredNoise:
-        return replace(self, centre=interval.centre)
+    def choosing(self, choice: Choice, interval: type[Interval]) -> CentredNoise:
+        return self if interval.centre == self.centre else replace(self, centre=interval.centre)
 
     def widened(self, widening: Array) -> CentredNoise:
         return replace(self, variances={name: each * widening for name, each in self.variances.items()})

@@ -33,7 +33,7 @@ class DropoutPasses(OfNetworks):
     def n_members(self) -> int:
         return self.n_passes
 
-    def choosing(self, choice: Choice, interval: Interval) -> DropoutPasses:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> DropoutPasses:
         return self if choice.n_passes is None else replace(self, n_passes=int(choice.n_passes))
 
     def construction(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class WeightSamples(Source):
     def n_members(self) -> int:
         return self.n_passes
 
-    def choosing(self, choice: Choice, interval: Interval) -> WeightSamples:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> WeightSamples:
         return self if choice.n_passes is None else replace(self, n_passes=int(choice.n_passes))
 
     def construction(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class GaussianWeights(Source):
     def n_members(self) -> int:
         return 1
 
-    def choosing(self, choice: Choice, interval: Interval) -> GaussianWeights:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> GaussianWeights:
         return self if choice.n_passes is None else replace(self, n_passes=int(choice.n_passes))
 
     def moments(self, machine: Machine) -> Moments:

@@ -12,13 +12,12 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._arrays import Float32
 from extranets.engine import Machine, Moments
+from extranets.engine.options import MOST_COUNT
 from extranets.model_file import require, storable
 from extranets.networks import Architecture, Ensemble
 from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments
 from extranets.predictor.part import Source
-
-MOST_PASSES = 1 << 30  # the engine counts in 32 bits
 
 
 @storable("Recipe")
@@ -117,4 +116,4 @@ def check_seed(seed: int) -> None:
 
 
 def check_passes(n_passes: int) -> None:
-    require(1 <= n_passes <= MOST_PASSES, f"n_passes is not between 1 and {MOST_PASSES:,}")
+    require(1 <= n_passes < MOST_COUNT, f"n_passes is not between 1 and {MOST_COUNT:,}")

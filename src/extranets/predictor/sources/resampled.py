@@ -63,8 +63,8 @@ class Resampled(OfNetworks):
     def n_members(self) -> int:
         return len(self.networks.ensemble) - 1
 
-    def choosing(self, choice: Choice, interval: Interval) -> Resampled:
-        return replace(self, centre=interval.centre)
+    def choosing(self, choice: Choice, interval: type[Interval]) -> Resampled:
+        return self if interval.centre == self.centre else replace(self, centre=interval.centre)
 
     def moments(self, machine: Machine) -> Moments:
         full, resampled = (engine.moments(networks, **machine) for networks in (self.full, self.resampled))

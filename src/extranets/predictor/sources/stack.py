@@ -77,7 +77,7 @@ class Stack(Source):
     def learns_noise(self) -> bool:
         return self.sources[0].learns_noise
 
-    def choosing(self, choice: Choice, interval: Interval) -> Stack:
+    def choosing(self, choice: Choice, interval: type[Interval]) -> Stack:
         return replace(self, sources=[source.choosing(choice, interval) for source in self.sources])
 
     def construction(self) -> dict[str, Any]:
