@@ -28,7 +28,7 @@ inline void require(bool condition, const char* argument, const char* what) {
 }
 
 // The arrays of one call. What is written must share no memory with any other array: threads write their parts at any time,
-// and kernels read what they take for constant. Numbers must lie where their type may lie, because compilers rely on that.
+// and kernels read what they take for constant. Arrays must be aligned for their element type, because compilers rely on that.
 class Memory {
   public:
     template <class Array>

@@ -154,6 +154,5 @@ class BootstrapNetsRegressor(TrainedRegressor):
     def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         found = extras["_out_of_bag"]
         require(found.shape[1:] == (model.n_outputs,), "out-of-bag predictions do not fit the outputs")
-        require(
-            len(found) >= n_rows, "out-of-bag predictions of fewer rows than the fit had"
-        )  # rows without weight have them, too
+        # Rows without weight have them, too.
+        require(len(found) >= n_rows, "out-of-bag predictions of fewer rows than the fit had")

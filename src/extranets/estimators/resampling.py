@@ -32,7 +32,7 @@ def bootstrap_counts(seed: int, ids: npt.NDArray[np.uint32], n_rows: int) -> npt
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """Rows as the networks predict them that did not draw them.
+    """Every row, predicted by the networks that did not draw it.
 
     Shapes: in_bag ``(n_members, n)``; usable ``(n,)``, rows that some network did not draw; mean and spread
     ``(n, n_outputs)``, zero for rows that are not usable.

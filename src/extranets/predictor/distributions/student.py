@@ -45,9 +45,8 @@ class Student(Distribution):
     def learn(cls, errors: Array, weight: Array) -> tuple[Student, Array]:
         n_rows, n_outputs = errors.shape
         if n_rows < FEWEST_ROWS:
-            degrees = np.full(
-                n_outputs, float(max(n_rows - 2, FEWEST_SMALL_DOF))
-            )  # two numbers were fitted to the errors
+            # Two numbers were fitted to the errors.
+            degrees = np.full(n_outputs, float(max(n_rows - 2, FEWEST_SMALL_DOF)))
             return cls(degrees), degrees / (degrees - 2)
         return cls(fit_dof(errors, weight)), np.ones(n_outputs)
 
