@@ -121,7 +121,7 @@ def test_the_encoding_with_the_smallest_error_is_best():
     sample = sample_of(*bending(200))
     attempt = Recorded({"piecewise_linear": 2.0, None: 1.0, "periodic": 3.0})
     best = Trials(("piecewise_linear", None, "periodic"), "medium", 9).best(sample, folds_of(sample), 1, attempt)
-    assert best.choice == (None, "medium") and best.n_rows == 100
+    assert (best.encoding, best.effort) == (None, "medium") and best.n_rows == 100
     np.testing.assert_allclose(best.error, [1.0])
     assert len(attempt.done) == 3
 
@@ -131,7 +131,7 @@ def test_the_first_of_equal_encodings_is_best():
     best = Trials(("periodic", None), "low", 9).best(
         sample, folds_of(sample), 1, Recorded({"periodic": 1.0, None: 1.0})
     )
-    assert best.choice == ("periodic", "low")
+    assert (best.encoding, best.effort) == ("periodic", "low")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_high_effort_is_tried_for_the_best_encoding_alone(n_rows, own_error, exp
     attempt = Recorded({("periodic", "medium"): 1.0, (None, "medium"): 2.0, ("periodic", "high"): own_error})
     best = Trials(("periodic", None), "high", 9).best(sample, folds_of(sample), 1, attempt)
     assert attempt.choices == [("periodic", "medium"), (None, "medium"), ("periodic", "high")]
-    assert best.choice == ("periodic", expected)
+    assert (best.encoding, best.effort) == ("periodic", expected)
 
 
 def test_the_choice_depends_on_neither_size_nor_threads():

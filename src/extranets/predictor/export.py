@@ -38,7 +38,7 @@ def export(
 
 def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> dict[str, Value]:
     """Outputs by name. Shape: x ``(n, n_features)`` -> ``(n, n_outputs)`` each."""
-    units, interval = model.units, model.intervals[model.interval]
+    units, interval = model.units, model.interval_in_use
     standardised = (x - units.x.centre) * units.x.factor
     inputs = standardised.cast(np.float32)
     mean, spread, predicted = model.source.graph(inputs)
@@ -57,7 +57,7 @@ def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> 
 
 def _bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Array) -> Bounds:
     """Shape: inputs ``(n, k)``, standardised; mean, std ``(n, n_outputs)``, in the target's units."""
-    interval = model.intervals[model.interval]
+    interval = model.interval_in_use
     if model.conformal is not None:
         return model.conformal.graph_bounds(mean, std, levels, model.construction())
     if interval.own_bounds:

@@ -116,7 +116,7 @@ class Predictor:
         for rows, block in self._standardised(X):
             own, spread, predicted = moments(block)
             noise = self.noise.evaluate(block, predicted, machine)
-            variances = self._interval.variances(spread, noise, moments.n_members)
+            variances = self.interval_in_use.variances(spread, noise, moments.n_members)
             mean[rows] = self.units.y.undo(own)
             epistemic[rows], aleatoric[rows] = variances[0] * unit, variances[1] * unit
         return Components(*(self.units.as_target(part) for part in (mean, epistemic, aleatoric)))
@@ -126,14 +126,14 @@ class Predictor:
         parts = self.components(X, machine)
         if self.conformal is not None:
             return parts, self.conformal.bounds(parts, levels, self.construction())
-        if self._interval.own_bounds:
+        if self.interval_in_use.own_bounds:
             return parts, self._own_bounds(X, levels, machine)
         tails = (1 - levels) / 2
         both = [self.quantiles(parts, tails), self.quantiles(parts, 1 - tails)]
         return parts, np.stack(both, axis=-2)
 
     def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
-        interval, units = self._interval, self.units
+        interval, units = self.interval_in_use, self.units
         parts = [interval.bounds(block, self.source, units, machine, levels) for _, block in self._standardised(X)]
         found = np.concatenate(parts)
         interval.warn_if_infinite(found, levels)
@@ -186,13 +186,13 @@ class Predictor:
 
     def expecting(self, evidence: Evidence) -> Predictor:
         """With scores of the interval in use, estimated on held-out rows."""
-        std = held_out_std(self._interval, self.noise, evidence)
+        std = held_out_std(self.interval_in_use, self.noise, evidence)
         return replace(self, expected=expected_scores(evidence.held, std, self.distribution))
 
     # -- shared parts --------------------------------------------------------------------------------------------------
 
     @property
-    def _interval(self) -> Interval:
+    def interval_in_use(self) -> Interval:
         found = self.intervals.get(self.interval)
         if found is None:
             raise ValueError(f"interval={self.interval!r} {INTERVALS[self.interval].missing}")
