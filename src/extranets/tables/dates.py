@@ -35,6 +35,7 @@ FORMATS = (ISO, *(day + time for day in CLEAR_DAYS for time in TIMES))
 SHORT_YEARS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y")
 TWO_NUMBERS = r"\d\D+.*\d"
 SAMPLE = 200  # values that a format must read before it is tried on all
+ENOUGH = 0.95  # of the values that several formats must read together
 
 
 def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
@@ -58,12 +59,30 @@ def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
     """
     known = text.drop_null()
     sample = known.slice(0, SAMPLE)
-    # Words are not tried in 56 formats.
-    numerous = pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0
-    likely = [format for format in FORMATS if _share(sample, format) > 0.5] if numerous > 0.5 else []
+    likely = [format for format in FORMATS if _share(sample, format) > 0.5] if _numerous(sample) > 0.5 else []
     shares = {format: _share(known, format) for format in likely}
     best = max(shares, key=lambda format: shares[format], default=ISO)
     return [format for format, share in shares.items() if share == 1.0], best, shares.get(best, 0.0)
+
+
+def mixed_formats(text: pa.Array) -> dict[str, str]:
+    """Several formats that together read nearly all values, each with a value; empty if there are no such formats.
+
+    Looks at values from all over the column. Each format is the one that reads most of what those before it do not read.
+    """
+    known = text.drop_null()
+    sample = left = known.take(pa.array(np.unique(np.linspace(0, len(known) - 1, SAMPLE).astype(np.int64))))
+    if _numerous(sample) < ENOUGH:
+        return {}
+    found: dict[str, str] = {}
+    while len(left):
+        bad = {format: parse_dates(left, format)[1] for format in (*FORMATS, *SHORT_YEARS)}
+        best = min(bad, key=lambda format: bad[format].sum())
+        if bad[best].all():
+            break
+        found[best] = left[int(np.argmin(bad[best]))].as_py()
+        left = left.filter(pa.array(bad[best]))
+    return found if len(found) > 1 and len(left) <= (1 - ENOUGH) * len(sample) else {}
 
 
 def short_year_format(text: pa.Array) -> str | None:
@@ -86,6 +105,11 @@ def ambiguous(formats: Iterable[str]) -> tuple[str, str] | None:
     day = [format for format in formats if format.startswith(DAY_FIRST)]
     month = [format for format in formats if format.startswith(MONTH_FIRST)]
     return (day[0], month[0]) if day and month else None
+
+
+def _numerous(text: pa.Array) -> float:
+    """The share of values with two numbers in them. Words need not be tried in 56 formats."""
+    return float(pc.mean(pc.match_substring_regex(text, TWO_NUMBERS)).as_py() or 0.0)
 
 
 def _share(text: pa.Array, format: str) -> float:

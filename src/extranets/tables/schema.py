@@ -87,7 +87,7 @@ class Schema:
             format such as ``%d/%m/%Y``, ``"category"``, or ``"ignore"``. ``"number:1.234,5"`` says how numbers are written, if
             they are text; likewise ``1234.5``, ``1234,5`` and ``1,234.5``.
         max_categories : int, default=30
-            So many values of a column get a feature of their own; rarer ones share one.
+            So many values of a column, the most frequent ones, get a feature of their own; all others share one.
         na_values : sequence of str
             Further texts that stand for missing values.
 
