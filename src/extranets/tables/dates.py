@@ -77,11 +77,12 @@ def mixed_formats(text: pa.Array) -> dict[str, str]:
     found: dict[str, str] = {}
     while len(left):
         bad = {format: parse_dates(left, format)[1] for format in (*FORMATS, *SHORT_YEARS)}
-        best = min(bad, key=lambda format: bad[format].sum())
-        if bad[best].all():
+        unread = min(bad.values(), key=np.sum)
+        if unread.all():
             break
-        found[best] = left[int(np.argmin(bad[best]))].as_py()
-        left = left.filter(pa.array(bad[best]))
+        best = [format for format in bad if (bad[format] == unread).all()]
+        found[" or ".join(ambiguous(best) or best[:1])] = left[int(np.argmin(unread))].as_py()
+        left = left.filter(pa.array(unread))
     return found if len(found) > 1 and len(left) <= (1 - ENOUGH) * len(sample) else {}
 
 
@@ -102,8 +103,9 @@ def is_date_format(format: str) -> bool:
 
 def ambiguous(formats: Iterable[str]) -> tuple[str, str] | None:
     """Two formats that differ in which number is the day, if there are two."""
-    day = [format for format in formats if format.startswith(DAY_FIRST)]
-    month = [format for format in formats if format.startswith(MONTH_FIRST)]
+    every = list(formats)
+    day = [format for format in every if format.startswith(("%d/%m/", "%d-%m-"))]
+    month = [format for format in every if format.startswith(("%m/%d/", "%m-%d-"))]
     return (day[0], month[0]) if day and month else None
 
 
