@@ -50,6 +50,7 @@ def test_row_numbers_and_ids_are_set_aside_and_can_be_kept(name, values, why):
         ("week", np.arange(1, N + 1)),
         ("Time", np.arange(N)),
         ("age_of_plant", np.arange(N)),
+        ("rank", np.arange(1, N + 1)),
         ("wavelength", np.arange(400, 400 + N)),
         ("dose", np.arange(1, 20)),  # few rows
         ("id", np.arange(101, 120)),

@@ -2,7 +2,8 @@
 
 A measurement may have a different value in every row, too, so that alone is no reason to leave a column out. These are:
 
-- It counts the rows: 0, 1, 2, ... or 1, 2, 3, ... in the order of the rows; unless its name is one of time or age (year, week).
+- It counts the rows: 0, 1, 2, ... or 1, 2, 3, ... in the order of the rows; unless its name has a word of time or
+  measure in it (year, week, rank, dose).
 - Its values all differ, and its name says that it is an id: id, customer_id, PassengerId, index, row, nr, ...
 
 Both only if no value is missing and there are enough rows. A column without a name may begin anywhere and be short.
@@ -26,9 +27,10 @@ ID_NAMES = frozenset((
     "id", "index", "idx", "row", "rowid", "rowindex", "rownum", "rownumber", "rowno", "rownr", "rowname", "rownames", "nr", "no",
     "obs", "serial", "serialnumber", "serialno", "key",
 ))
-TIME_WORDS = frozenset((
-    "age", "date", "day", "days", "epoch", "generation", "hour", "hours", "minute", "minutes", "month", "months", "period",
-    "quarter", "season", "second", "seconds", "step", "t", "time", "trend", "week", "weeks", "year", "years", "yr",
+MEASURES = frozenset((
+    "age", "count", "date", "day", "days", "depth", "distance", "dose", "epoch", "game", "generation", "hour", "hours", "level",
+    "minute", "minutes", "month", "months", "period", "position", "quarter", "rank", "round", "season", "second", "seconds", "step",
+    "t", "temperature", "time", "trend", "trial", "week", "weeks", "year", "years", "yr",
 ))
 # fmt: on
 
@@ -43,7 +45,7 @@ def why_row_number(name: str, values: pa.Array) -> str:
     counts = bool((np.diff(numbers) == 1).all())
     if unnamed:
         return "it has no name and counts the rows" if counts else ""
-    if counts and numbers[0] in (0, 1) and not TIME_WORDS.intersection(words):
+    if counts and numbers[0] in (0, 1) and not MEASURES.intersection(words):
         return f"it counts the rows from {numbers[0]} on, as a row number does"
     named = "".join(words) in ID_NAMES or words[-1:] == ["id"]
     if named and pc.count_distinct(values).as_py() == len(values):

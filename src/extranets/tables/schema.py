@@ -78,6 +78,10 @@ class Schema:
     ) -> Schema:
         """Find out what the columns of a data frame are.
 
+        Columns that cannot help are left out, and ``dropped`` says why: those without values, with the same value in every row, of
+        text that differs in nearly every row, and of whole numbers that only name the rows. The last are those that count the
+        rows from 0 or 1 on (unless the name speaks of time or measure), and those that all differ and are named as an id is.
+
         Parameters
         ----------
         frame : DataFrame of shape (n_rows, n_columns)
