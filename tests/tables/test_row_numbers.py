@@ -60,7 +60,8 @@ def test_row_numbers_and_ids_are_set_aside_and_can_be_kept(name, values, why):
         ("price_index", RANDOM.permutation(N) + 100),
         ("flat", np.arange(N, dtype=float)),
         ("flat", [f"{number}.0" for number in range(N)]),
-        ("flat", [None, *range(1, N)]),
+        ("flat", pandas.array([None, *range(1, N)], dtype="Int64")),
+        ("id", ["", *map(str, RANDOM.permutation(N - 1))]),
         ("flat", np.arange(N)[::-1]),
     ],
 )

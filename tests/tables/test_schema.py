@@ -254,7 +254,12 @@ def test_mixed_dates_whose_day_nobody_can_tell_are_named_with_both_orders():
 def test_categories_with_some_dates_give_no_note():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for values in (["2023-01-13", "1.2.2023", "soon", "later"] * 3, ["1-2", "3-4", "10-20"], ["A 1.2", "B 3.4"]):
+        for values in (
+            ["2023-01-13", "1.2.2023", "soon", "later"] * 3,
+            ["2023-01-13", "1.2.2023", "1-2"],
+            ["1-2", "3-4", "10-20"],
+            ["A 1.2", "B 3.4"],
+        ):
             assert learned(values).kind == "category"
 
 

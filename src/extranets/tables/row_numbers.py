@@ -41,7 +41,9 @@ def why_row_number(name: str, values: pa.Array) -> str:
     if len(values) < (2 if unnamed else FEWEST_ROWS) or not _are_whole(values):
         return ""
     words = [word.lower() for word in WORD.findall(name)]
-    numbers = pc.cast(values, pa.int64(), safe=False).to_numpy(zero_copy_only=False)
+    numbers = pc.cast(values, pa.int64(), safe=False).to_numpy(
+        zero_copy_only=False
+    )  # a gap is NaN, and so counts nothing
     counts = bool((np.diff(numbers) == 1).all())
     if unnamed:
         return "it has no name and counts the rows" if counts else ""
@@ -54,9 +56,7 @@ def why_row_number(name: str, values: pa.Array) -> str:
 
 
 def _are_whole(values: pa.Array) -> bool:
-    """Whether all values are there and whole numbers, written without a point if they are text."""
-    if values.null_count:
-        return False
+    """Whether all values are whole numbers, written without a point if they are text."""
     if is_text(values.type):
         return bool(pc.all(pc.match_substring_regex(values, rf"^\d{{1,{WHOLE_DIGITS}}}$")).as_py())
     return pa.types.is_integer(values.type)
