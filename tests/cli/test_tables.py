@@ -40,6 +40,54 @@ def test_missing_values_are_counted_in_columns_of_every_kind(here, tmp_path):
         assert missing in line.split(), line
 
 
+QUICK = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
+
+
+def test_kinds_of_ordinary_columns_are_shown_and_explained(here, tmp_path):
+    """A row number, 0 and 1, school years with a word among them, and dates in three formats."""
+    random = np.random.default_rng(0)
+    days = ["2023-01-13", "14.01.2023", "15 Jan 2023"]
+    table = pandas.DataFrame({"flat": range(1, 101), "lift": [0, 1, None, 1] * 25, "area": random.normal(size=100)})
+    table = table.assign(school=["9", "10", "11", "12"] * 24 + ["12", "11", "10", "other"], seen=[*days * 33, days[0]])
+    table.assign(y=random.normal(size=100)).to_csv(tmp_path / "t.csv", index=False)
+    done = here("fit", tmp_path / "t.csv", "-t", "y", *QUICK, "--folds", 2, "-o", tmp_path / "m.xnet")
+    assert done.returncode == 0, done.stderr
+    for words in (
+        ["flat", "not used", "--kind flat=number"],
+        ["lift", "boolean", "25", "67 % true"],
+        ["school", "category"],
+    ):
+        assert any(all(word in line for word in words) for line in done.stdout.splitlines()), words
+    told = " ".join(done.stderr.split())
+    for words in ("--kind flat=number) keeps it", "--na other", "--kind school=category", "'14.01.2023' (%d.%m.%Y)"):
+        assert words in told, words
+    kept = here(
+        "fit", tmp_path / "t.csv", "-t", "y", *QUICK, "--kind", "flat=number", "--json", "-o", tmp_path / "m.xnet"
+    )
+    assert {"name": "flat", "kind": "number"} in json.loads(kept.stdout)["columns"]
+
+
+def test_the_number_of_categories_can_be_chosen(here, tmp_path):
+    table = pandas.DataFrame({"city": [f"c{number % 40}" for number in range(120)], "x": np.arange(120.0)})
+    table.assign(y=np.random.default_rng(0).normal(size=120)).to_csv(tmp_path / "t.csv", index=False)
+    known = {}
+    for given, number in (([], 30), (["--max-categories", 4], 4), (["--max-categories", 100], 40)):
+        done = here("fit", tmp_path / "t.csv", "-t", "y", *QUICK, "--folds", 0, *given, "-o", tmp_path / "m.xnet")
+        assert done.returncode == 0, done.stderr
+        model = package.load(tmp_path / "m.xnet")
+        known[number] = len(model.schema_.columns[0].categories)
+        others = "most frequent, the others share an input" in done.stdout
+        assert known[number] == number and others == (number < 40) and "rare" not in done.stdout
+    assert package.tables.TableRegressor().max_categories == 30
+    compared = here(
+        "compare", tmp_path / "t.csv", "-t", "y", "--method", "extra-trees", "--max-categories", 1, "--json"
+    )
+    usual = here("compare", tmp_path / "t.csv", "-t", "y", "--method", "extra-trees", "--json")
+    assert json.loads(compared.stdout)["methods"][0]["rmse"] != json.loads(usual.stdout)["methods"][0]["rmse"]
+    refused = here("fit", tmp_path / "t.csv", "-t", "y", "--max-categories", 0)
+    assert refused.returncode == 2 and "--max-categories" in refused.stderr
+
+
 def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     model = tmp_path / "m.xnet"
     quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")

@@ -142,6 +142,21 @@ def test_text_from_a_file_gives_the_same_bits_as_the_frame(tmp_path, fitted):
     np.testing.assert_array_equal(clone(fitted).fit(features, target).predict(features), fitted.predict(X))
 
 
+def test_a_column_of_0_and_1_predicts_as_one_of_numbers_does(fitted):
+    """Yes/no is how it is shown; the networks get the same inputs, also where a value is missing or is another number."""
+    lift = (X["lift"] == "yes").astype(float).where(np.arange(len(X)) % 10 > 0)
+    numbers = X.assign(lift=lift)
+    models = [clone(fitted).set_params(kinds=kinds).fit(numbers, y) for kinds in (None, {"lift": "number"})]
+    assert [model.schema_.kinds()["lift"] for model in models] == ["boolean", "number:1234.5"]
+    new = numbers.assign(lift=lift.replace({1.0: 2.0}))
+    with pytest.warns(
+        TableWarning, match="'lift': .* were not seen in training, taken as the numbers that they are: '2'"
+    ):
+        found = models[0].predict_interval(new)
+    np.testing.assert_array_equal(found, models[1].predict_interval(new))
+    np.testing.assert_array_equal(models[0].predict(numbers), models[1].predict(numbers))
+
+
 def test_columns_that_are_not_used_are_named():
     with pytest.warns(
         TableWarning, match=r"'same': it holds the same value in every row .*'nothing': it holds no values"

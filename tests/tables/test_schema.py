@@ -48,7 +48,15 @@ def csv_frame(tmp_path, text):
         (["1", "-2.5", "+3e-2", ".5", "5."], "number"),
         ([1, 2, 3], "number"),
         (pandas.array([1, None, 3], dtype="Int64"), "number"),
-        (["0", "1", "1"], "number"),
+        (["0", "1", "1"], "boolean"),
+        ([0, 1, 1], "boolean"),
+        ([0.0, np.nan, 1.0], "boolean"),
+        (["0.0", "", "1.0"], "boolean"),  # as pandas writes 0, a gap and 1
+        (["1", "yes", "0"], "boolean"),
+        ([0, 1, 2], "number"),
+        ([0.0, 0.5, 1.0], "number"),
+        ([-1, 0, 1], "number"),
+        ([0] * 300 + [1, 2], "number"),
         ([True, False, True], "boolean"),
         (["yes", "No", "yes"], "boolean"),
         (["T", "F", None], "boolean"),
@@ -175,6 +183,86 @@ def test_numbers_among_which_words_stand_for_gaps_are_named(n):
         assert learned(values, na_values=words).kind == "number"
 
 
+CODES = ["9", "10", "11", "12"] * 30
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([*CODES, "other"], ["other"]),
+        ([*CODES, "other", "not known"], ["other", "not known"]),
+        ([*CODES, "12+"], ["12+"]),
+        ([*map(int, CODES), "other"], ["other"]),
+        (["0", "1"] * 30 + ["maybe"], ["maybe"]),
+    ],
+)
+def test_a_few_whole_numbers_and_a_word_are_categories_with_a_note(values, words):
+    with pytest.warns(TableWarning, match="column 'x': it is taken for categories") as caught:
+        column = learned(values)
+    assert set(column.categories) == set(map(str, values))
+    told = str(caught[0].message)
+    assert "% of its values are numbers, and the others " + ", ".join(map(repr, words)) in told
+    assert f"na_values={words!r}" in told and "(--kind x=category)" in told
+    assert learned(values, na_values=words).kind in ("number", "boolean")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [str(number) for number in range(20)] * 5 + ["other"],  # too many different numbers
+        [str(number) for number in range(10)] * 4 + ["other"],  # each in too few rows
+        ["9.5", "10.5"] * 50 + ["other"],
+        ["9"] * 60 + ["other"],
+        CODES * 2 + [f"word {letter}" for letter in "abcdef"],
+    ],
+)
+def test_a_word_in_a_column_of_measurements_is_a_mistake(values):
+    message = refusal(learned, values)
+    assert "is not a number" in message and "(--kind x=category)" in message
+
+
+WAYS = ("%Y-%m-%d", "%d.%m.%Y", "%d %b %Y")
+
+
+@pytest.mark.parametrize("times", [1, 20])  # few values look like categories, many different ones like free text
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_dates_in_several_formats_are_named_with_examples(times, in_blocks):
+    values = [day.strftime(way) for way in WAYS for day in pandas.date_range("2023-01-13", periods=12 * times)]
+    values = values if in_blocks else np.array(values).reshape(3, -1).T.ravel().tolist()
+    if times == 1:
+        with pytest.warns(TableWarning, match="column 'x': it is taken for categories, but its dates") as caught:
+            assert learned(values).kind == "category"
+        told = str(caught[0].message)
+    else:
+        told = learned(values)
+    assert "its dates are written in 3 ways" in told and "Write all of them in one way, best as 2024-12-31" in told
+    assert "(ISO 8601)" in told and "(%d.%m.%Y)" in told and "(%d %b %Y)" in told and "(--kind x=category)" in told
+    assert sum(repr(value) in told for value in set(values)) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert learned(values, kinds={"x": "category"}).kind == "category"
+
+
+def test_mixed_dates_whose_day_nobody_can_tell_are_named_with_both_orders():
+    values = ["2023-01-13", "2023-02-14", "2/1/2023", "3/4/2023", "5-6-23"] * 3
+    with pytest.warns(TableWarning, match="in 3 ways") as caught:
+        learned(values)
+    told = str(caught[0].message)
+    assert "'2/1/2023' (%d/%m/%Y or %m/%d/%Y)" in told and "'5-6-23' (%d-%m-%y or %m-%d-%y)" in told
+
+
+def test_categories_with_some_dates_give_no_note():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in (
+            ["2023-01-13", "1.2.2023", "soon", "later"] * 3,
+            ["2023-01-13", "1.2.2023", "1-2"],
+            ["1-2", "3-4", "10-20"],
+            ["A 1.2", "B 3.4"],
+        ):
+            assert learned(values).kind == "category"
+
+
 @pytest.mark.parametrize("example", ["2'293", "2\u2019293.5", "2 293", "2\xa0293,25", "\u22124"])
 def test_numbers_with_unknown_signs_are_named(example):
     with pytest.warns(TableWarning, match="looks like a number") as caught:
@@ -219,6 +307,20 @@ def test_numbers_are_remembered():
 def test_frequent_categories_come_first_and_rare_ones_together():
     column = learned(["b", "a", "c", "c", "d", " b "], max_categories=2)
     assert column.categories == ("b", "c") and column.rare == ("a", "d") and column.encoded == ("b", "c", "(other)")
+
+
+def test_categories_are_described_by_what_gets_an_input():
+    assert (
+        learned(list("aabbc"), max_categories=2).described() == "2 most frequent, the others share an input: 'a', 'b'"
+    )
+    assert learned(list("aabbc")).described() == "3: 'a', 'b', 'c'"
+
+
+def test_the_more_frequent_truth_value_is_remembered_and_of_equal_ones_the_median():
+    for values in ([0, 1, 1], ["yes", "no", "yes"]):
+        column = learned(values)
+        assert (column.fill, column.share) == (1.0, pytest.approx(2 / 3)) and column.described() == "67 % true"
+    assert learned([1, 0, None]).fill == learned([1, 0, None], kinds={"x": "number"}).fill == 0.0
 
 
 def test_usual_and_given_words_for_missing_values():
@@ -282,6 +384,20 @@ def test_columns_are_found_by_name():
     message = refusal(schema.read, TRAINING.rename(columns={"colour": "Color"}))
     assert "the column 'colour'" in message and "did you mean 'Color'?" in message
     assert "'colour', 'when'" in refusal(schema.read, TRAINING[["size"]])
+
+
+@pytest.mark.parametrize("training", [[0, 1, 1], [0.0, 1.0, 1.0], ["0", "1", "1"], ["0.0", "1.0", "1.0"]])
+def test_other_numbers_in_a_column_of_0_and_1_are_noted_and_used(training):
+    """A few rows may show only 0 and 1 of a column that counts something."""
+    schema, notes = Schema.learn(pandas.DataFrame({"x": training})), Notes()
+    for new in ([0, 2, 0.5], ["0", "2", "0.5"], ["no", "2.0", "0,5"]):
+        assert schema.read(pandas.DataFrame({"x": new}), notes)["x"].tolist() == [0.0, 2.0, 0.5]
+    assert schema.read(pandas.DataFrame({"x": [True, False]}))["x"].tolist() == [1.0, 0.0]
+    (line,) = notes.lines()
+    assert "'x': 6 rows hold values that were not seen in training, taken as the numbers that they are: '2'" in line
+    assert "'2' was not seen" in refusal(schema.read, pandas.DataFrame({"x": [1, 2]}), strict=True)
+    assert "row 1, column 'x': 'maybe' is neither" in refusal(schema.read, pandas.DataFrame({"x": ["1", "maybe"]}))
+    assert "row 1, column 'x': 'inf' is infinite" in refusal(schema.read, pandas.DataFrame({"x": [1, np.inf]}))
 
 
 def test_notes_tell_new_categories_and_gaps_once():
@@ -353,6 +469,12 @@ def test_json_round_trip():
     assert Schema.from_json(schema.to_json().encode()) == schema
 
 
+def test_truth_values_of_older_descriptions_keep_their_meaning():
+    stored = mixed_schema().to_dict()
+    del stored["columns"][1]["as_numbers"]
+    assert Schema.from_dict(stored) == mixed_schema()
+
+
 def changed(path, value):
     stored = json.loads(mixed_schema().to_json())
     place = stored
@@ -369,7 +491,7 @@ HOSTILE = [
     (["columns", 0, "name"], "x" * 20_000), (["columns", 0, "n_missing"], -1), (["columns", 0, "n_missing"], True),
     (["columns", 0, "n_missing"], 10**30), (["columns", 0, "fill"], "1"), (["columns", 0, "fill"], None),
     (["columns", 0, "fill"], float("inf")), (["columns", 0, "fill"], 10**400), (["columns", 0, "low"], float("nan")),
-    (["columns", 0, "more"], 1), (["columns", 1, "fill"], 0.5), (["columns", 1, "share"], 2.0), (["columns", 2, "fill"], "NaT"),
+    (["columns", 0, "more"], 1), (["columns", 1, "fill"], 0.5), (["columns", 1, "share"], 2.0), (["columns", 1, "as_numbers"], 1), (["columns", 2, "fill"], "NaT"),
     (["columns", 2, "first"], "yesterday"), (["columns", 2, "last"], "99999-01-01"), (["columns", 2, "has_time"], 1),
     (["columns", 2, "format"], "x" * 200), (["columns", 2, "format"], "no"), (["columns", 2, "format"], "%Q"), (["columns", 2, "first"], ["2024-01-01"]),
     (["columns", 3, "categories"], "xy"), (["columns", 3, "categories"], [1]), (["columns", 3, "categories"], ["x", "x"]),

@@ -62,6 +62,16 @@ Kinds = Annotated[
         "written, such as COLUMN=date:%d/%m/%Y or COLUMN=number:1.234,5. Repeatable.",
     ),
 ]
+MaxCategories = Annotated[
+    int,
+    typer.Option(
+        "--max-categories",
+        metavar="N",
+        min=1,
+        max=10_000,
+        help="The N most frequent values of a column of categories get an input of their own; all others share one.",
+    ),
+]
 Missing = Annotated[
     list[str] | None, typer.Option("--na", help="Text that stands for a missing value, such as -999. Repeatable.")
 ]

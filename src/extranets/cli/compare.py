@@ -18,6 +18,7 @@ from extranets.cli._options import (
     Jobs,
     Json,
     Kinds,
+    MaxCategories,
     Missing,
     Quiet,
     Seed,
@@ -48,6 +49,7 @@ def compare(
     features: Features = None,
     id: Id = None,
     kind: Kinds = None,
+    max_categories: MaxCategories = 30,
     na: Missing = None,
     drop_missing_target: DropMissing = False,
     seed: Seed = 0,
@@ -89,7 +91,7 @@ def compare(
         max_rows=rows,
         seed=seed,
         n_jobs=jobs,
-        table_settings={"kinds": column_kinds, "na_values": reading.na_values},
+        table_settings={"kinds": column_kinds, "max_categories": max_categories, "na_values": reading.na_values},
         begin=None if quiet else lambda name, fold, n: say(f"{name}: fold {fold} of {n}"),
     )
     _tell(training.file, level, lines, failed, json)

@@ -21,6 +21,7 @@ from extranets.cli._options import (
     Jobs,
     Json,
     Kinds,
+    MaxCategories,
     Missing,
     Quiet,
     Seed,
@@ -73,6 +74,7 @@ def fit(
     tune: Tune = None,
     id: Id = None,
     kind: Kinds = None,
+    max_categories: MaxCategories = 30,
     na: Missing = None,
     drop_missing_target: DropMissing = False,
     strict: Strict = False,
@@ -99,6 +101,8 @@ def fit(
 
       extranets fit train.csv -t price --preset fast
 
+      extranets fit train.csv -t price --kind zip=category --max-categories 200
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
     from extranets.tables import TableRegressor, fit_table
@@ -112,7 +116,9 @@ def fit(
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
     training = read_training(table, target, features, id, style, reading)
     check_folds(folds, len(training))
-    model = TableRegressor(network, kinds=column_kinds, na_values=reading.na_values, strict=strict)
+    model = TableRegressor(
+        network, kinds=column_kinds, max_categories=max_categories, na_values=reading.na_values, strict=strict
+    )
     told = _listener(training, columns=not json, progress=not quiet)
     held_out = fit_table(
         model, training.X, training.y, budget=tune, fixed=given, coverage=level, n_folds=folds, seed=seed, listener=told

@@ -19,9 +19,20 @@ from extranets._arrays import Array
 from extranets.tables.dates import ISO, Moments, is_date_format, parse_dates
 from extranets.tables.errors import TableError, listed
 from extranets.tables.rows import Rows
-from extranets.tables.values import MISSING, POINT, STYLES, TEXT, as_text, parse_booleans, parse_numbers
+from extranets.tables.values import (
+    MISSING,
+    PLAIN,
+    POINT,
+    STYLES,
+    TEXT,
+    Mask,
+    Parsed,
+    as_text,
+    parse_booleans,
+    parse_numbers,
+)
 
-OTHER = "(other)"  # the category of all values that are too rare for one of their own
+OTHER = "(other)"  # the category of all values that have no input of their own
 MOST_TEXT = 10_000  # characters of a name or a category
 MOST_CATEGORIES = 10_000
 
@@ -124,10 +135,14 @@ class NumberColumn(_Numeric):
 
 @dataclass(frozen=True)
 class BooleanColumn(_Numeric):
-    """Truth values, as 0 and 1. ``share`` of the training rows are true; ``fill`` is the more frequent one."""
+    """Truth values, as 0 and 1. ``share`` of the training rows are true; ``fill`` is the more frequent one.
+
+    ``as_numbers`` says that training wrote them as 0 and 1. Another number in a new row is then that number.
+    """
 
     kind: ClassVar[str] = "boolean"
     share: float
+    as_numbers: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,11 +150,21 @@ class BooleanColumn(_Numeric):
         require(
             self.fill in (0.0, 1.0) and 0 <= self.share <= 1, self.name, "fill must be 0 or 1, and share between them"
         )
+        require(isinstance(self.as_numbers, bool), self.name, "as_numbers must be true or false")
 
     def _read(self, values: pa.Array, rows: Rows) -> Array:
         truths, bad = parse_booleans(values)
+        if self.as_numbers and bad.any():
+            truths, bad = self._with_numbers(truths, bad, values, rows)
         rows.refuse(bad, self.name, values, "is neither true nor false")
         return truths
+
+    def _with_numbers(self, truths: Array, others: Mask, values: pa.Array, rows: Rows) -> Parsed:
+        """A few rows may hold only 0 and 1 of a column that counts something: then 2 is no reason to stop."""
+        numbers, bad = parse_numbers(values, PLAIN, rows.source.semicolons)
+        rows.refuse(np.isinf(numbers), self.name, values, "is infinite")
+        rows.note_new_categories(self.name, as_text(values), others & ~bad, "the numbers that they are")
+        return np.where(others, numbers, truths), others & bad
 
     def described(self) -> str:
         return f"{100 * self.share:.0f} % true"
@@ -189,7 +214,10 @@ class DateColumn(Column):
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """Texts, the most frequent first. All ``rare`` ones share one feature; None if they were too many to remember."""
+    """Texts, the most frequent first. Each of ``categories`` has an input of its own; all others share one.
+
+    ``rare`` holds those others, by the name that model files have for them; None if they were too many to remember.
+    """
 
     kind: ClassVar[str] = "category"
     categories: tuple[str, ...]
@@ -230,7 +258,7 @@ class CategoryColumn(Column):
         return np.array([*self.categories, OTHER, MISSING], dtype=object)[codes]
 
     def described(self) -> str:
-        rest = " and rare ones" if self.has_other else ""
+        rest = " most frequent, the others share an input" if self.has_other else ""
         return f"{len(self.categories)}{rest}: {listed(self.categories, most=4)}"
 
     def without_value(self) -> str:

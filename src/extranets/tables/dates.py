@@ -35,6 +35,7 @@ FORMATS = (ISO, *(day + time for day in CLEAR_DAYS for time in TIMES))
 SHORT_YEARS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y")
 TWO_NUMBERS = r"\d\D+.*\d"
 SAMPLE = 200  # values that a format must read before it is tried on all
+ENOUGH = 0.95  # of the values that several formats must read together
 
 
 def parse_dates(values: pa.Array, format: str = ISO) -> tuple[Moments, Mask]:
@@ -58,12 +59,31 @@ def date_formats(text: pa.Array) -> tuple[list[str], str, float]:
     """
     known = text.drop_null()
     sample = known.slice(0, SAMPLE)
-    # Words are not tried in 56 formats.
-    numerous = pc.mean(pc.match_substring_regex(sample, TWO_NUMBERS)).as_py() or 0.0
-    likely = [format for format in FORMATS if _share(sample, format) > 0.5] if numerous > 0.5 else []
+    likely = [format for format in FORMATS if _share(sample, format) > 0.5] if _numerous(sample) > 0.5 else []
     shares = {format: _share(known, format) for format in likely}
     best = max(shares, key=lambda format: shares[format], default=ISO)
     return [format for format, share in shares.items() if share == 1.0], best, shares.get(best, 0.0)
+
+
+def mixed_formats(text: pa.Array) -> dict[str, str]:
+    """Several formats that together read nearly all values, each with a value; empty if there are no such formats.
+
+    Looks at values from all over the column. Each format is the one that reads most of what those before it do not read.
+    """
+    known = text.drop_null()
+    sample = left = known.take(pa.array(np.unique(np.linspace(0, len(known) - 1, SAMPLE).astype(np.int64))))
+    if _numerous(sample) < ENOUGH:
+        return {}
+    found: dict[str, str] = {}
+    while len(left):
+        bad = {format: parse_dates(left, format)[1] for format in (*FORMATS, *SHORT_YEARS)}
+        unread = min(bad.values(), key=np.sum)
+        if unread.all():
+            break
+        best = [format for format in bad if (bad[format] == unread).all()]
+        found[" or ".join(ambiguous(best) or best[:1])] = left[int(np.argmin(unread))].as_py()
+        left = left.filter(pa.array(unread))
+    return found if len(found) > 1 and len(left) <= (1 - ENOUGH) * len(sample) else {}
 
 
 def short_year_format(text: pa.Array) -> str | None:
@@ -83,9 +103,15 @@ def is_date_format(format: str) -> bool:
 
 def ambiguous(formats: Iterable[str]) -> tuple[str, str] | None:
     """Two formats that differ in which number is the day, if there are two."""
-    day = [format for format in formats if format.startswith(DAY_FIRST)]
-    month = [format for format in formats if format.startswith(MONTH_FIRST)]
+    every = list(formats)
+    day = [format for format in every if format.startswith(("%d/%m/", "%d-%m-"))]
+    month = [format for format in every if format.startswith(("%m/%d/", "%m-%d-"))]
     return (day[0], month[0]) if day and month else None
+
+
+def _numerous(text: pa.Array) -> float:
+    """The share of values with two numbers in them. Words need not be tried in 56 formats."""
+    return float(pc.mean(pc.match_substring_regex(text, TWO_NUMBERS)).as_py() or 0.0)
 
 
 def _share(text: pa.Array, format: str) -> float:

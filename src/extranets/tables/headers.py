@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from extranets.tables.errors import Source
-
-UNNAMED = re.compile(r"unnamed_\d+")
 
 
 def clean_names(names: Sequence[Any], source: Source) -> list[str]:
@@ -29,7 +26,3 @@ def clean_names(names: Sequence[Any], source: Source) -> list[str]:
         found = "; ".join(f"{name!r} (columns {', '.join(map(str, places))})" for name, places in twice.items())
         raise source.error(f"the header names a column more than once: {found}. Rename all but one.")
     return cleaned
-
-
-def is_unnamed(name: str) -> bool:
-    return UNNAMED.fullmatch(name) is not None

@@ -21,16 +21,16 @@ from extranets.tables.columns import (
     NumberColumn,
 )
 from extranets.tables.dates import ISO, ambiguous, date_formats, is_date_format, parse_dates, short_year_format
+from extranets.tables.doubts import NEARLY_ALL, are_codes, doubt
 from extranets.tables.errors import TableError, TableWarning, listed, near, shown
-from extranets.tables.headers import is_unnamed
-from extranets.tables.numbers import grouped_example, likely_styles, settled, signed_example
+from extranets.tables.numbers import likely_styles, settled, signed_example
+from extranets.tables.row_numbers import why_row_number
 from extranets.tables.rows import Rows
-from extranets.tables.values import STYLES, TEXT, as_text, parse_booleans, parse_numbers
+from extranets.tables.values import STYLES, TEXT, as_text, is_text, parse_booleans, parse_numbers
 
-NEARLY_ALL = 0.95  # if so large a share of the values are numbers or dates, the others are mistakes
 ID_SHARE, ID_COUNT = 0.5, 100  # a column of text with more distinct values than both names the rows
-MOST_WORDS, FEWEST_NUMBERS = 5, 10  # so few different words among so many numbers may stand for missing values
-MOST_RARE = 1000  # rare categories that are remembered, to tell them from new ones
+MOST_RARE = 1000  # categories without an input of their own that are remembered, to tell them from new ones
+FIRST = 200  # values that must all be truth values before the whole column is looked at
 IGNORE = "ignore"
 NUMBER_KINDS = [f"number:{style}" for style in STYLES]
 
@@ -92,60 +92,47 @@ def _drop_constant(values: pa.Array) -> None:
 
 def _guess(rows: Rows, name: str, values: pa.Array) -> str:
     """The kind that a column looks like."""
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return "number"
-    if pa.types.is_boolean(values.type):
-        return "boolean"
     if pa.types.is_timestamp(values.type):
         return "date"
-    if _are_numbers(rows, name, values):
-        return "number"
-    if not parse_booleans(values)[1].any():
+    if _are_truths(values):
         return "boolean"
+    if not is_text(values.type) or _are_numbers(rows, name, values):
+        _drop_row_numbers(rows, name, values)
+        return "number"
     format = _date_format(rows, name, values)
     if format is not None:
         return f"date:{format}"
     _refuse_signs(rows, name, values)
-    doubt = _doubt(values)
-    _drop_identifiers(name, values, doubt)
-    if doubt:
+    but = doubt(values)
+    _drop_identifiers(name, values, but)
+    if but:
         keep = _asking(name, "category")
         warn_user(
-            f"{rows.source.file}, column {name!r}: it is taken for categories, but {doubt}. If it holds categories: {keep}.",
+            f"{rows.source.file}, column {name!r}: it is taken for categories, but {but}. If it holds categories: {keep}.",
             TableWarning,
         )
     return "category"
 
 
-def _doubt(text: pa.Array) -> str:
-    """Why a column of text may be meant as numbers; empty if nothing suggests it."""
-    example = grouped_example(text)
-    if example is not None:
-        return f"{shown(example)} looks like a number, but a number with such signs before or between its digits is not read"
-    bad = parse_numbers(text, likely_styles(text)[0])[1]
-    numbers = len(text) - text.null_count - int(bad.sum())
-    words = text.filter(pa.array(bad)).unique().to_pylist()
-    few = len(words) <= MOST_WORDS and not any(character.isdigit() for word in words for character in word)
-    if numbers < max(FEWEST_NUMBERS, bad.sum()) or not few:
-        return ""
-    share, options = numbers / (numbers + bad.sum()), " ".join(f"--na {shlex.quote(word)}" for word in words)
-    stands = "that stands" if len(words) == 1 else "those stand"
-    return (
-        f"{100 * share:.0f} % of its values are numbers, and the others {listed(words)}. If {stands} for missing values: "
-        f"na_values={words!r} ({options})"
-    )
+def _are_truths(values: pa.Array) -> bool:
+    """Whether all values are true or false, yes or no, 1 or 0. Of a large column of other things, only the first are read."""
+    return not any(parse_booleans(part)[1].any() for part in (values.slice(0, FIRST), values))
+
+
+def _drop_row_numbers(rows: Rows, name: str, values: pa.Array) -> None:
+    why = why_row_number(name, values)
+    if why and rows.frame.shape[1] > 1:  # a table's only column is all that can be learned from
+        raise Dropped(f"{why}; {_asking(name, 'number')} keeps it")
 
 
 def _are_numbers(rows: Rows, name: str, text: pa.Array) -> bool:
     numbers, bad = parse_numbers(text, likely_styles(text)[0])
     share = 1 - bad.sum() / (len(text) - text.null_count)
-    if share < NEARLY_ALL:
+    if share < NEARLY_ALL or are_codes(text, numbers, bad):
         return False
     rows.refuse(
         bad, name, text, f"is not a number, as {_most(share)} values of the column are. {_advice(name, text, bad)}"
     )
-    if is_unnamed(name) and len(numbers) > 1 and (np.diff(numbers) == 1).all():
-        raise Dropped("it has no name and counts the rows")
     return True
 
 
@@ -200,7 +187,7 @@ def _refuse_signs(rows: Rows, name: str, text: pa.Array) -> None:
         )
 
 
-def _drop_identifiers(name: str, text: pa.Array, doubt: str) -> None:
+def _drop_identifiers(name: str, text: pa.Array, but: str) -> None:
     distinct = pc.count_distinct(text).as_py()
     if distinct > ID_COUNT and distinct > ID_SHARE * len(text):
         format = short_year_format(text)
@@ -209,7 +196,7 @@ def _drop_identifiers(name: str, text: pa.Array, doubt: str) -> None:
         )
         raise Dropped(
             f"it looks like {looks}: {distinct:,} different values in {len(text):,} rows; {_asking(name, kind)} keeps it"
-            + (f"; but {doubt}" if doubt else "")
+            + (f"; but {but}" if but else "")
         )
 
 
@@ -239,7 +226,9 @@ def _learn_boolean(rows: Rows, name: str, values: pa.Array) -> BooleanColumn:
     truths, bad = parse_booleans(values)
     rows.refuse(bad, name, values, "is neither true nor false")
     share = float(np.nanmean(truths))
-    return BooleanColumn(name, values.null_count, float(share >= 0.5), share)
+    as_numbers = not pa.types.is_boolean(values.type) and not parse_numbers(values)[1].any()
+    # The more frequent value; of equally frequent ones the smaller, which is also the median of a column of numbers.
+    return BooleanColumn(name, values.null_count, float(share > 0.5), share, as_numbers)
 
 
 def _learn_date(rows: Rows, name: str, values: pa.Array, kind: str) -> DateColumn:

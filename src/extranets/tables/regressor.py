@@ -64,7 +64,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     kinds : dict of str, optional
         What columns are, where the guess is wrong: ``{"zip": "category", "day": "date:%d/%m/%Y", "id": "ignore"}``.
     max_categories : int, default=30
-        So many values of a column get a feature of their own; rarer ones share one.
+        So many values of a column, the most frequent ones, get a feature of their own; all others share one.
     na_values : sequence of str
         Texts that stand for missing values, besides the usual ones such as ``NA``.
     strict : bool, default=False

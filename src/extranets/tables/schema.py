@@ -78,6 +78,10 @@ class Schema:
     ) -> Schema:
         """Find out what the columns of a data frame are.
 
+        Columns that cannot help are left out, and ``dropped`` says why: those without values, with the same value in every row, of
+        text that differs in nearly every row, and of whole numbers that only name the rows. The last are those that count the
+        rows from 0 or 1 on (unless the name speaks of time or measure), and those that all differ and are named as an id is.
+
         Parameters
         ----------
         frame : DataFrame of shape (n_rows, n_columns)
@@ -87,7 +91,7 @@ class Schema:
             format such as ``%d/%m/%Y``, ``"category"``, or ``"ignore"``. ``"number:1.234,5"`` says how numbers are written, if
             they are text; likewise ``1234.5``, ``1234,5`` and ``1,234.5``.
         max_categories : int, default=30
-            So many values of a column get a feature of their own; rarer ones share one.
+            So many values of a column, the most frequent ones, get a feature of their own; all others share one.
         na_values : sequence of str
             Further texts that stand for missing values.
 

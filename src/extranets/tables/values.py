@@ -46,8 +46,8 @@ MISSING_WORDS = (
     "?", "-", ".", MISSING,
 )
 # fmt: on
-TRUE_WORDS = ("true", "yes", "y", "t", "1")
-FALSE_WORDS = ("false", "no", "n", "f", "0")
+TRUE_WORDS = ("true", "yes", "y", "t", "1", "1.0")  # 1.0 is how pandas writes a 1 if the column has gaps
+FALSE_WORDS = ("false", "no", "n", "f", "0", "0.0")
 
 PLAIN, POINT, COMMA, POINT_GROUPED, COMMA_GROUPED = "1234", "1234.5", "1234,5", "1,234.5", "1.234,5"
 _PATTERNS = {
