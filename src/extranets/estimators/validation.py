@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from extranets._sklearn import BaseEstimator, check_weight
+from extranets.uncertainty.predictive import check_tails
 
 
 def check_training_table(
@@ -59,6 +60,7 @@ def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArra
         raise ValueError(
             f"{name} must lie strictly between 0 and 1, for example {name}=0.9, or be a list of such; got {levels!r}."
         )
+    check_tails(name, given)
     return np.atleast_1d(given.astype(np.float64)), given.ndim == 0
 
 
