@@ -65,5 +65,7 @@ def test_levels_whose_tail_is_lost_to_rounding_are_refused():
         lower, upper = predictive.interval(np.zeros(1), np.ones(1), [1 - near, near], dof)[0]
         np.testing.assert_allclose(-lower, upper, rtol=1e-3)
     for level in (1 - 1e-16, 1 - near / 2, near / 2, 1e-300):
-        with pytest.raises(ValueError, match=r"coverage lies too near 0 or 1.* from 1e-12 to 1 - 1e-12 can be computed"):
+        with pytest.raises(
+            ValueError, match=r"coverage lies too near 0 or 1.* from 1e-12 to 1 - 1e-12 can be computed"
+        ):
             predictive.interval(MEAN, STD, [0.9, level])

@@ -95,7 +95,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             self._forget()  # a fit that fails leaves no fitted estimator
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         columns = y.reshape(len(y), -1)
-        units = Units(Scaling.of(X, weight, "X"), Scaling.of(columns, weight, "y"), y.ndim == 1)
+        units = Units(
+            Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None)),
+            Scaling.of(columns, weight, "y"),
+            y.ndim == 1,
+        )
         data = fingerprint(X, columns, weight)
         found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used), units)
         # Nothing failed: only now is the estimator fitted.
