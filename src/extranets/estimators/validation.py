@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from extranets._arrays import refuse_masked
 from extranets._sklearn import BaseEstimator, check_weight
 from extranets.uncertainty.predictive import check_tails
 
@@ -23,6 +24,8 @@ def check_training_table(
     """
     refuse_lazy(X, "X")
     refuse_lazy(y, "y")
+    for values, name in ((X, "X"), (y, "y"), (sample_weight, "sample_weight")):
+        refuse_masked(values, name)
     _refuse_non_numeric(X)
     _refuse_target(y)
     X, y = validate_data(
@@ -44,6 +47,7 @@ def check_training_table(
 def check_table(estimator: BaseEstimator, X: Any) -> Any:
     """X as float64 or float32 (dense or CSR) with the columns that the estimator was fitted on."""
     refuse_lazy(X, "X")
+    refuse_masked(X, "X")
     _refuse_non_numeric(X)
     X = validate_data(
         estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
