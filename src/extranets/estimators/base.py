@@ -365,7 +365,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         (after ``conformalize`` its intervals, and with the ``n_passes`` that is set) up to rounding, about 1e-6 standard
         deviations of the target. Rows that ``predict`` refuses, such as rows with NaN, are NaN in all outputs.
 
-        Needs ``pip install "extranets[onnx]"``. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
+        Needs ``pip install ".[onnx]"`` in a checkout. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
         metadata hold the names of the features, the levels, the estimator's class and the version of this package. CV+ and
         jackknife+ compare each row with all training rows, of which a graph holds 10,000 at most.
 
