@@ -206,6 +206,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         -------
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         std : array of the same shape, only with ``return_std=True``
+
+        Notes
+        -----
+        Pipelines pass ``return_std`` on; scikit-learn's TransformedTargetRegressor cannot take the pair. docs/scikit_learn.md
+        shows how to get intervals through both, and through ``cross_val_predict``.
         """
         if not return_std:
             return self._chosen().mean(check_table(self, X), self._machine())
