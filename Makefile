@@ -48,7 +48,7 @@ $(BIN)/python:
 
 $(OLDEST)/.installed: $(NATIVE) constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable ".[test]"
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable ".[dev]"
 	@touch $@
 
 # Editable: Python files are used as they are; the engine is compiled again when a native file changes.

@@ -20,6 +20,7 @@ LAYERS = [
     "_sklearn",
     "_arrays",
     "_warnings",
+    "_extras",
     "_progress",
     "_random",
     "_atomic",

@@ -1,23 +1,53 @@
-"""The README's Python is run as it stands."""
+"""The Python in the README and in docs/scikit_learn.md is run as it stands."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def run_code(page: Path) -> dict[str, Any]:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    assert blocks
+    namespace: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), namespace)
+    return namespace
 
 
 def test_readme_code_runs(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # some of it writes files
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    assert blocks
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), namespace)
+    run_code(README)
     assert "%" in capsys.readouterr().out
+
+
+def test_intervals_through_scikit_learn_are_those_of_the_estimator_inside(capsys):
+    """docs/scikit_learn.md against the same by hand."""
+    names = run_code(ROOT / "docs" / "scikit_learn.md")
+    X, y, new = names["X_train"], names["y_train"], names["X_test"]
+    scaler, plain = StandardScaler().fit(X), names["inner"]
+    by_hand = clone(plain).fit(scaler.transform(X), y)
+    np.testing.assert_array_equal(names["bounds"], by_hand.predict_interval(scaler.transform(new), 0.9))
+    np.testing.assert_array_equal(names["std"], by_hand.predict(scaler.transform(new), return_std=True)[1])
+    train, test = next(KFold(5).split(X))
+    scaler = StandardScaler().fit(X[train])
+    for found, change in ((names["alone"], np.asarray), (names["piped"], scaler.transform)):
+        expected = clone(plain).fit(change(X[train]), y[train]).predict_interval(change(X[test]), 0.8)
+        assert found.shape == (len(X), 2)
+        np.testing.assert_array_equal(found[test], expected)
+    inside = clone(plain).fit(X, np.arcsinh(y)).predict_interval(new, 0.9)
+    np.testing.assert_allclose(names["back"], np.sinh(inside), rtol=1e-6)
+    assert "coverage: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("target", ["make demo", "make test"])

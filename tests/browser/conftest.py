@@ -16,7 +16,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 @pytest.fixture(scope="session")
 def browser():
     """Skips where there is no browser, or no playwright to control it."""
-    steering = pytest.importorskip("playwright.sync_api", reason='no playwright: pip install "extranets[browser]"')
+    steering = pytest.importorskip("playwright.sync_api", reason='no playwright: pip install ".[browser]"')
     path = os.environ.get("EXTRANETS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is on the path (EXTRANETS_BROWSER names another)")

@@ -733,7 +733,7 @@ def test_the_host_is_never_far_ahead(use, monkeypatch):
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(NoGpu, match=r"pip install 'extranets\[cuda\]'"):
+    with pytest.raises(NoGpu, match="pip install cupy-cuda12x"):
         Gpu()
 
 

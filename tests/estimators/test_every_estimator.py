@@ -282,6 +282,10 @@ def test_bad_questions_are_refused(model, table):
         model.predict_interval(table[2], 90)
     with pytest.raises(ValueError, match="alpha must lie strictly between 0 and 1"):
         model.predict_quantiles(table[2], [0.5, 1.0])
+    with pytest.raises(ValueError, match="coverage lies too near 0 or 1"):
+        model.predict_interval(table[2], [0.9, 1 - 1e-16])
+    with pytest.raises(ValueError, match="alpha lies too near 0 or 1"):
+        model.predict_quantiles(table[2], 1 - 1e-16)
     with pytest.raises(ValueError, match="features"):
         model.predict(table[2][:, :3])
 

@@ -61,6 +61,16 @@ def test_the_parameter_that_has_another_name_now(path):
     assert extranets.load(path).n_starts == 1
 
 
+def skip_if_this_is_another_table(model, X, y, weight):
+    """NumPy's exponentials and sines differ in their last bits between machines, and a warm start asks for the same bits."""
+    fitted = type(model)(**model.get_params() | {"warm_start": False, "n_estimators": 2, "max_iter": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted.fit(X, y, weight)
+    if fitted._networks.recipe.data != model._networks.recipe.data:
+        pytest.skip("the table of the stored files differs here in last bits")
+
+
 @pytest.mark.parametrize(
     "name",
     ["extra_calibrated", "extra_constant_noise", "extra_nll", "extra_weighted_holdout", "bootstrap_warm", "bootstrap_encoded",
@@ -69,6 +79,7 @@ def test_the_parameter_that_has_another_name_now(path):
 def test_warm_starts_go_on(name, path):
     X, y, weight, *_ = cases.table(name)
     model = loaded(name, path)
+    skip_if_this_is_another_table(model, X, y, weight)
     n, first = model.n_estimators, model.ensemble_.parameters.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few rows and short trainings

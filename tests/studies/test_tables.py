@@ -160,7 +160,7 @@ def test_parquet_keeps_all_values(tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"extranets\[report\]"):
+    with pytest.raises(ImportError, match=r"needs pyarrow: pip install .*\[tables\]"):
         render(ROWS, None, "parquet", tmp_path / "table.parquet")
 
 

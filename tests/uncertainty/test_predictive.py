@@ -56,3 +56,16 @@ def test_a_standard_deviation_of_zero_is_a_point():
         at = predictive.distribution(np.array([2.0]), np.array([0.0]), dof)
         assert (at.cdf([1.9]), at.cdf([2.1])) == (0.0, 1.0)
         np.testing.assert_array_equal(predictive.interval(np.array([2.0]), np.array([0.0]), [0.9], dof), 2.0)
+
+
+def test_levels_whose_tail_is_lost_to_rounding_are_refused():
+    """Up to the nearest one that is computed, both ends are as far out; 1 - 1e-16 would reach to infinity on one side."""
+    near = predictive.NEAREST_LEVEL
+    for dof in (None, 2.5):
+        lower, upper = predictive.interval(np.zeros(1), np.ones(1), [1 - near, near], dof)[0]
+        np.testing.assert_allclose(-lower, upper, rtol=1e-3)
+    for level in (1 - 1e-16, 1 - near / 2, near / 2, 1e-300):
+        with pytest.raises(
+            ValueError, match=r"coverage lies too near 0 or 1.* from 1e-12 to 1 - 1e-12 can be computed"
+        ):
+            predictive.interval(MEAN, STD, [0.9, level])

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from extranets._extras import how_to_install
 from extranets._interrupt import INTERRUPTED, release
 from extranets.cli import study
 from extranets.cli._printing import say
@@ -72,8 +73,8 @@ def main() -> None:
         code = exit_code(error)
         if code is None or (debug and code != INTERRUPTED):
             raise
-        if isinstance(error, ModuleNotFoundError):
-            say(f'Error: {error}. To install what tables, reports and ONNX need: pip install "extranets[all]"')
+        if isinstance(error, ModuleNotFoundError) and "pip install" not in str(error):
+            say(f"Error: {error}. To install what tables, reports and ONNX need: {how_to_install('all')}")
         elif str(error):
             say(f"{error}" if code == INTERRUPTED else f"Error: {error}")
         sys.exit(code)

@@ -108,8 +108,8 @@ def correlation_matrix(correlation: str = "upper") -> Array:
 
     Examples
     --------
-    >>> correlation_matrix("upper")[0, 4], correlation_matrix("lower")[0, 4], correlation_matrix("mean")[0, 4]
-    (np.float64(0.5), np.float64(0.9), np.float64(0.7))
+    >>> [float(correlation_matrix(side)[0, 4]) for side in ("upper", "lower", "mean")]
+    [0.5, 0.9, 0.7]
     """
     printed = PRINTED_CORRELATION
     if correlation == "upper":

@@ -95,7 +95,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             self._forget()  # a fit that fails leaves no fitted estimator
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         columns = y.reshape(len(y), -1)
-        units = Units(Scaling.of(X, weight, "X"), Scaling.of(columns, weight, "y"), y.ndim == 1)
+        units = Units(
+            Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None)),
+            Scaling.of(columns, weight, "y"),
+            y.ndim == 1,
+        )
         data = fingerprint(X, columns, weight)
         found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used), units)
         # Nothing failed: only now is the estimator fitted.
@@ -202,6 +206,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         -------
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         std : array of the same shape, only with ``return_std=True``
+
+        Notes
+        -----
+        Pipelines pass ``return_std`` on; scikit-learn's TransformedTargetRegressor cannot take the pair. docs/scikit_learn.md
+        shows how to get intervals through both, and through ``cross_val_predict``.
         """
         if not return_std:
             return self._chosen().mean(check_table(self, X), self._machine())
@@ -361,7 +370,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         (after ``conformalize`` its intervals, and with the ``n_passes`` that is set) up to rounding, about 1e-6 standard
         deviations of the target. Rows that ``predict`` refuses, such as rows with NaN, are NaN in all outputs.
 
-        Needs ``pip install "extranets[onnx]"``. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
+        Needs ``pip install ".[onnx]"`` in a checkout. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
         metadata hold the names of the features, the levels, the estimator's class and the version of this package. CV+ and
         jackknife+ compare each row with all training rows, of which a graph holds 10,000 at most.
 

@@ -109,7 +109,7 @@ max_restarts : int, default=5
 collapse_r2 : float, default=1e-4
     A network counts as collapsed when its training R^2 is below this (its units have died and it predicts a constant).
 device : {"cpu", "cuda"}, default="cpu"
-    Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install 'extranets[cuda]'``). The
+    Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``). The
     random numbers are the same, the results agree to rounding. A model file does not depend on it: what was trained on a GPU
     loads on any machine, with ``device="cpu"``.
 """,

@@ -10,7 +10,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from extranets._arrays import refuse_masked
 from extranets._sklearn import BaseEstimator, check_weight
+from extranets.uncertainty.predictive import check_tails
 
 
 def check_training_table(
@@ -22,6 +24,8 @@ def check_training_table(
     """
     refuse_lazy(X, "X")
     refuse_lazy(y, "y")
+    for values, name in ((X, "X"), (y, "y"), (sample_weight, "sample_weight")):
+        refuse_masked(values, name)
     _refuse_non_numeric(X)
     _refuse_target(y)
     X, y = validate_data(
@@ -43,6 +47,7 @@ def check_training_table(
 def check_table(estimator: BaseEstimator, X: Any) -> Any:
     """X as float64 or float32 (dense or CSR) with the columns that the estimator was fitted on."""
     refuse_lazy(X, "X")
+    refuse_masked(X, "X")
     _refuse_non_numeric(X)
     X = validate_data(
         estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -59,6 +64,7 @@ def check_levels(name: str, levels: float | Sequence[float]) -> tuple[npt.NDArra
         raise ValueError(
             f"{name} must lie strictly between 0 and 1, for example {name}=0.9, or be a list of such; got {levels!r}."
         )
+    check_tails(name, given)
     return np.atleast_1d(given.astype(np.float64)), given.ndim == 0
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from extranets._arrays import Array
+from extranets._arrays import Array, refuse_masked
 
 Weights = npt.ArrayLike | None
 
 
 def target_table(values: npt.ArrayLike, name: str = "y_true") -> Array:
+    refuse_masked(values, name)
     table = np.asarray(values, dtype=np.float64)
     if table.ndim not in (1, 2) or table.size == 0:
         raise ValueError(f"{name} must have shape (n_samples,) or (n_samples, n_outputs), n > 0; got {table.shape}.")
@@ -21,6 +22,7 @@ def target_table(values: npt.ArrayLike, name: str = "y_true") -> Array:
 
 def table_like(y: Array, name: str, values: npt.ArrayLike, finite: bool = True) -> Array:
     """Shape: y ``(n, n_outputs)``, values ``()``, ``(n,)`` or ``(n, n_outputs)`` -> ``(n, n_outputs)``."""
+    refuse_masked(values, name)
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0:
         table = np.full_like(y, table)
@@ -38,6 +40,7 @@ def table_like(y: Array, name: str, values: npt.ArrayLike, finite: bool = True) 
 
 def member_table(y: Array, name: str, values: npt.ArrayLike) -> Array:
     """Shape: y ``(n, n_outputs)``, values ``(T, n[, n_outputs])`` -> ``(T, n, n_outputs)``."""
+    refuse_masked(values, name)
     table = np.asarray(values, dtype=np.float64)
     if table.ndim not in (2, 3) or len(table) == 0:
         raise ValueError(f"{name} must have shape (n_members, n_samples[, n_outputs]); got {table.shape}.")
@@ -92,6 +95,7 @@ def check_level(name: str, value: float) -> None:
 def row_weights(sample_weight: Weights, y: Array) -> Array:
     if sample_weight is None:
         return np.ones(len(y))
+    refuse_masked(sample_weight, "sample_weight")
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (len(y),):
         raise ValueError(f"sample_weight must have shape ({len(y)},); got {weight.shape}.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from extranets import _atomic
+from extranets._extras import how_to_install
 from extranets.onnx_graph.graph import Declared, Graph, Node
 
 OPSET = 18  # of ONNX's default operators; onnxruntime reads it from 1.14 on
@@ -76,5 +77,5 @@ def _onnx() -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError('ONNX files need the package onnx: pip install "extranets[onnx]"') from error
+        raise ImportError(f"ONNX files need the package onnx: {how_to_install('onnx')}.") from error
     return onnx

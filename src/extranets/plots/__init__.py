@@ -1,7 +1,7 @@
 """Figures of predictions with known targets, in the manner of scikit-learn's displays.
 
 A display holds the numbers of one figure. ``from_estimator`` and ``from_predictions`` compute and draw; ``plot`` draws
-again, into any ``ax``; ``words`` says what is seen. Drawing needs ``pip install "extranets[report]"``.
+again, into any ``ax``; ``words`` says what is seen. Drawing needs ``pip install ".[report]"`` in a checkout.
 
 >>> from extranets import ExtraNetsRegressor
 >>> from extranets.data import nonlinear_process

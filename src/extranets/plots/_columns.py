@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array
-from extranets.plots.extra import require
+from extranets._extras import require
 
 Kind = Literal["number", "date", "category"]
 
@@ -57,7 +57,7 @@ class Bins:
 
 def binned_columns(features: Any, most_bins: int) -> Iterator[Bins]:
     """Every column of a data frame or of a dict of columns."""
-    require("pandas")
+    require("Drawing", "report", "pandas")
     for name in features.columns if hasattr(features, "columns") else features:
         yield binned(str(name), features[name], most_bins)
 

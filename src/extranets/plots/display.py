@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from extranets._extras import require
 from extranets.evaluation import LEVELS, VAGUE, Predictions, binomial_limits, predict_with_targets
 from extranets.metrics.checks import target_table
-from extranets.plots.extra import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ class Display(ABC):
         chosen = self.panels[0] if panel is None else panel
         if chosen not in self.panels:
             raise ValueError(f"panel must be one of {', '.join(map(repr, self.panels))}; got {panel!r}.")
-        require("matplotlib")
+        require("Drawing", "report", "matplotlib")
         if ax is None:
             from matplotlib import pyplot
 

@@ -175,8 +175,12 @@ class Interval(ABC):
     def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
         """Epistemic and aleatoric variance. Shape: ``(n, n_outputs)``; a constant noise may have one row."""
 
-    def bounds(self, X: Float32, source: Source, units: Units, machine: Machine, levels: Array) -> Array:
-        """In the target's units. Shape: X ``(n, k)``, standardised -> ``(n, n_outputs, 2, n_levels)``."""
+    def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
+        """Predictions that bounds of its own are made from. Shape: ``(n, k)`` -> ``(n_centres, n, n_outputs)``, standardised."""
+        raise TypeError(f"interval={self.name!r} has no bounds of its own.")
+
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
+        """From its centres, in the target's units. Shape: ``(n, n_outputs, 2, n_levels)``."""
         raise TypeError(f"interval={self.name!r} has no bounds of its own.")
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from extranets._arrays import Array, Float32, blocks
 from extranets.engine import Machine
@@ -20,6 +21,8 @@ from extranets.predictor.intervals import INTERVALS
 from extranets.predictor.part import Choice, Distribution, Evidence, Interval, Noise, Source, check_variances
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
+
+NAMED_ROWS = 5  # of those whose predictions are not finite
 
 if TYPE_CHECKING:
     from scipy.stats._distn_infrastructure import rv_continuous_frozen
@@ -100,12 +103,14 @@ class Predictor:
         mean = self._room(X)
         for rows, block in self._standardised(X):
             mean[rows] = self.units.y.undo(moments(block)[0])
+        refuse_non_finite(mean)
         return self.units.as_target(mean)
 
     def members(self, X: Any, machine: Machine) -> Array:
         """Shape: ``(n, k)`` -> ``(n_members, n[, n_outputs])``."""
         parts = [self.units.y.undo(self.source.members(block, machine)) for _, block in self._standardised(X)]
         members = np.concatenate(parts, axis=1)
+        refuse_non_finite(np.moveaxis(members, 1, 0))
         return members[:, :, 0] if self.units.y_is_vector else members
 
     def components(self, X: Any, machine: Machine) -> Components:
@@ -119,6 +124,7 @@ class Predictor:
             variances = self.interval_in_use.variances(spread, noise, moments.n_members)
             mean[rows] = self.units.y.undo(own)
             epistemic[rows], aleatoric[rows] = variances[0] * unit, variances[1] * unit
+        refuse_non_finite(mean, epistemic, aleatoric)
         return Components(*(self.units.as_target(part) for part in (mean, epistemic, aleatoric)))
 
     def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
@@ -133,11 +139,15 @@ class Predictor:
         return parts, np.stack(both, axis=-2)
 
     def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
-        interval, units = self.interval_in_use, self.units
-        parts = [interval.bounds(block, self.source, units, machine, levels) for _, block in self._standardised(X)]
+        """Shape: ``(k,)`` -> ``(n[, n_outputs], 2, k)``. They may be infinite: where rows are too few for a level."""
+        interval, parts = self.interval_in_use, []
+        for rows, block in self._standardised(X):
+            centres = interval.centres(block, self.source, machine)
+            refuse_non_finite(np.moveaxis(centres, 1, 0), first_row=rows.start)
+            parts.append(interval.bounds(centres, self.units, levels))
         found = np.concatenate(parts)
         interval.warn_if_infinite(found, levels)
-        return units.as_target(found)
+        return self.units.as_target(found)
 
     def quantiles(self, parts: Components, levels: Array) -> Array:
         """Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
@@ -223,3 +233,18 @@ class Predictor:
             for name, values in self.expected.items():
                 check_variances(values, (self.n_outputs,), name)
             require((self.expected["coverage"] <= 1 + 1e-9).all(), "coverage is above 1")  # but for rounding
+
+
+def refuse_non_finite(*results: npt.NDArray[np.floating], first_row: int = 0) -> None:
+    """Refuse predictions that are infinite or NaN, by a ``ValueError`` that names their rows. Shape: ``(n, ...)`` each."""
+    if all(np.isfinite(each).all() for each in results):
+        return
+    n_rows = len(results[0])
+    bad = np.any([~np.isfinite(each).reshape(n_rows, -1).all(axis=1) for each in results], axis=0)
+    rows = np.flatnonzero(bad) + first_row
+    named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", ..." if len(rows) > NAMED_ROWS else "")
+    raise ValueError(
+        f"Predictions are not finite in {len(rows)} of {n_rows} rows (rows {named}, counted from 0): numbers inside the networks "
+        "became too large. The weights of the model are not usable, as in a file that something has changed, or X has values "
+        "far beyond those of training. Fit the model again, or check these rows."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from extranets._arrays import Array, Float32, blocks
+from extranets._warnings import warn_user
 from extranets.model_file import require, storable
 
 LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
@@ -45,8 +47,11 @@ class Scaling:
     scale: Array
 
     @classmethod
-    def of(cls, values: Any, weight: Array, name: str) -> Scaling:
-        """Weighted mean and standard deviation. Shape: values ``(n, k)``, weight ``(n,)``; ``name`` is for messages."""
+    def of(cls, values: Any, weight: Array, name: str, columns: Sequence[str] | None = None) -> Scaling:
+        """Weighted mean and standard deviation. Shape: values ``(n, k)``, weight ``(n,)``.
+
+        ``name`` and the names of the columns are for messages.
+        """
         values = dense(values)
         centre = np.average(values, axis=0, weights=weight)
         largest = np.max([np.abs(values[rows] - centre).max(axis=0) for rows in blocks(len(values))], axis=0)
@@ -56,11 +61,14 @@ class Scaling:
         scale = largest * np.sqrt(squares / weight.sum())
         # A column of equal large numbers has a tiny deviation from rounding alone.
         scale[scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)] = 0.0
+        places: Sequence[str | int] = range(len(scale)) if columns is None else columns
+        no_scale = np.flatnonzero((scale == 0) & (largest > 0)).tolist()
+        _warn_of_lost([column for column in no_scale if _differs(values[:, column])], centre, places, name)
         if _extreme(scale).any():
             column = int(np.argmax(_extreme(scale)))
             raise ValueError(
-                f"Column {column} of {name} has a standard deviation of {scale[column]:.3g}, which leaves no room for "
-                "squares; rescale it."
+                f"Column {places[column]!r} of {name} has a standard deviation of {scale[column]:.3g}, which leaves no room "
+                "for squares; rescale it."
             )
         return cls(centre, scale)
 
@@ -90,6 +98,20 @@ class Scaling:
         n = len(self.centre)
         require(n >= 1 and self.centre.shape == self.scale.shape == (n,), "centre and scale have different shapes")
         require(np.isfinite(self.centre).all() and not _extreme(self.scale).any(), "centre or scale are not usable")
+
+
+def _differs(column: Array) -> bool:
+    return bool((column != column[0]).any())
+
+
+def _warn_of_lost(lost: list[int], centre: Array, places: Sequence[str | int], name: str) -> None:
+    """Of columns that rounding has made constant."""
+    if lost:
+        others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        warn_user(
+            f"Column {places[lost[0]]!r} of {name}{others} has a standard deviation within rounding of its mean, "
+            f"{centre[lost[0]]:.3g}, and is taken for constant. If its differences matter, subtract a constant first."
+        )
 
 
 def _extreme(scale: Array) -> npt.NDArray[np.bool_]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extranets import _atomic
+from extranets._extras import require
 from extranets._json import as_json, plain
 from extranets.plots import Display
 from extranets.plots.drawing import counted, percent, share_range, short
-from extranets.plots.extra import require
 from extranets.report.runs import RunSummary
 from extranets.report.summary import Summary
 from extranets.report.svg import svg
@@ -53,7 +53,7 @@ def write(
 
 def render(summary: Summary | RunSummary) -> str:
     """The page as text."""
-    require("jinja2", "matplotlib")
+    require("A report", "report", "jinja2", "matplotlib")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from extranets import plots
+from extranets._extras import require
 from extranets.evaluation import Predictions
 from extranets.evaluation import scores as all_scores
 from extranets.plots.display import PredictionsDisplay, check_targets
-from extranets.plots.extra import require
 from extranets.report.headline import Card, Finding, cards, findings
 from extranets.report.sample import Level, Sample, levels_of, sample_of
 from extranets.uncertainty.predictive import SMALLEST_STD
@@ -85,7 +85,7 @@ def summarise(predictions: Predictions, coverage: float = 0.9) -> Summary:
     -------
     Summary
     """
-    require("pandas", "matplotlib", "jinja2")
+    require("A report", "report", "pandas", "matplotlib", "jinja2")
     p = predictions
     if not len(p):
         raise ValueError("A report needs at least one row with a known target; got none.")

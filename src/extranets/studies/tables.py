@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
+from extranets._extras import require
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -281,11 +283,10 @@ def _csv(rows: list[Row], headings: dict[str, str]) -> str:
 
 
 def _write_parquet(wide: dict[str, list[Any]], path: str | os.PathLike[str]) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError('Parquet files need pyarrow: pip install "extranets[report]"') from error
+    require("A Parquet file", "tables", "pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
     pyarrow.parquet.write_table(pyarrow.table(wide), os.fspath(path))
 
 

@@ -1,11 +1,17 @@
 """Tables as people have them: files of mixed columns, and regressors that take them.
 
-Needs pandas and pyarrow: ``pip install "extranets[tables]"``. From a file to predictions: :func:`open_table` gives data frames
+Needs pandas and pyarrow: ``pip install ".[tables]"`` in a checkout. From a file to predictions: :func:`open_table` gives data frames
 whose rows are numbered, :func:`take_target` splits off the column to predict, :class:`Schema` learns what the columns are,
 :func:`column_transformer` turns them into numbers, and :class:`TableRegressor` does the last two and hands the numbers to any
 regressor. What the command line does with them is here, too: :func:`fit_table`, :func:`load_table_model`,
 :func:`prediction_blocks`.
 """
+
+# ruff: noqa: E402  what is missing is named before the modules that import it
+
+from extranets._extras import require
+
+require("extranets.tables", "tables", "pandas", "pyarrow")
 
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import pandas
 
+from extranets._extras import how_to_install
 from extranets.tables.errors import Source
 from extranets.tables.headers import clean_names
 
@@ -52,7 +53,7 @@ def _open(file: BinaryIO, source: Source) -> Iterator[tuple[int, tuple[Any, ...]
     try:
         import openpyxl  # type: ignore[import-untyped]
     except ImportError:
-        raise source.error("reading Excel files needs openpyxl: pip install 'extranets[excel]'.") from None
+        raise source.error(f"reading Excel files needs openpyxl: {how_to_install('excel')}.") from None
     try:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
     except (zipfile.BadZipFile, OSError, KeyError, ValueError) as error:

@@ -22,6 +22,20 @@ Dof = float | Array | None  # one number, or one for each output
 SMALLEST_STD = float(np.finfo(np.float64).tiny)  # scipy treats a scale of zero as a mistake and returns NaN
 
 
+NEAREST_LEVEL = 1e-12  # to 0 and to 1: the tail of a nearer one has lost its digits in 1 - tail, or all of itself
+
+
+def check_tails(name: str, levels: npt.ArrayLike) -> None:
+    """Refuse levels between 0 and 1 that are too near one of them to be computed, by a ``ValueError``."""
+    given = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    lost = (given < NEAREST_LEVEL) | (given > 1 - NEAREST_LEVEL)
+    if lost.any():
+        raise ValueError(
+            f"{name} lies too near 0 or 1: rounding would decide where the tail begins. Levels from {NEAREST_LEVEL:g} to "
+            f"1 - {NEAREST_LEVEL:g} can be computed; got {given[lost][0]!s}."
+        )
+
+
 def multiples(levels: npt.ArrayLike, dof: Dof = None) -> Array:
     """Quantiles at mean 0 and standard deviation 1. Shape: levels ``(k,)``, dof ``(...)`` -> ``(..., k)``.
 
@@ -49,6 +63,7 @@ def quantiles(mean: Array, std: Array, levels: npt.ArrayLike, dof: Dof = None) -
 
 def interval(mean: Array, std: Array, coverages: npt.ArrayLike, dof: Dof = None) -> Array:
     """Central intervals. Shape: mean, std ``(...)``, coverages ``(k,)`` -> ``(..., 2, k)``."""
+    check_tails("coverage", coverages)
     tail = (1 - np.asarray(coverages, dtype=np.float64)) / 2
     return np.stack([quantiles(mean, std, tail, dof), quantiles(mean, std, 1 - tail, dof)], axis=-2)
 

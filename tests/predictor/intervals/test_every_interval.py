@@ -84,7 +84,9 @@ def test_who_has_no_bounds_of_its_own_says_so(case):
         return
     part, model, levels = part_of(case), fitted(case).model_, np.array(LEVELS)
     with pytest.raises(TypeError, match="no bounds of its own"):
-        part.bounds(models.inputs(model), model.source, model.units, models.MACHINE, levels)
+        part.centres(models.inputs(model), model.source, models.MACHINE)
+    with pytest.raises(TypeError, match="no bounds of its own"):
+        part.bounds(np.zeros((1, 40, 2)), model.units, levels)
     with pytest.raises(TypeError, match="no bounds of its own"):
         part.graph_bounds(None, model.source, model.units, levels)
 

@@ -130,9 +130,7 @@ def _cupy() -> Any:
     try:
         import cupy
     except ModuleNotFoundError:
-        raise NoGpu(
-            "device='cuda' needs CuPy: pip install 'extranets[cuda]' (for CUDA 12), or cupy-cuda13x for CUDA 13."
-        ) from None
+        raise NoGpu("device='cuda' needs CuPy: pip install cupy-cuda12x, or cupy-cuda13x for CUDA 13.") from None
     except ImportError as error:
         raise NoGpu(f"device='cuda' needs CuPy, which is installed but does not load: {error}") from error
     return cupy

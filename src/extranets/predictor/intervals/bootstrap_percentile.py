@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
 from extranets.engine import Machine
@@ -32,8 +33,11 @@ class BootstrapPercentile(Interval):
     def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
         return spread, noise
 
-    def bounds(self, X: Float32, source: Source, units: Units, machine: Machine, levels: Array) -> Array:
-        return percentiles(units.y.undo(source.members(X, machine)), levels)
+    def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
+        return source.members(X, machine)
+
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
+        return percentiles(units.y.undo(centres), levels)
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
         return percentile_bounds(in_units(source.graph_members(x), units.y), source.n_members, levels)

@@ -60,10 +60,12 @@ class CvPlus(Interval):
     def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
         return self.calibrated.variances(spread, noise, n_members)
 
-    def bounds(self, X: Float32, source: Source, units: Units, machine: Machine, levels: Array) -> Array:
-        means = np.stack([engine.moments(ensemble, **machine)(X)[0] for ensemble in self.ensembles])
+    def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
+        return np.stack([engine.moments(ensemble, **machine)(X)[0] for ensemble in self.ensembles])
+
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
         outputs = range(self.residuals.shape[1])
-        bounds = [cv_plus_interval(means[:, :, o], self.fold_of_row, self.residuals[:, o], levels) for o in outputs]
+        bounds = [cv_plus_interval(centres[:, :, o], self.fold_of_row, self.residuals[:, o], levels) for o in outputs]
         return np.stack([_in_units(each, units, o) for o, each in enumerate(bounds)], axis=1)
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:

@@ -39,8 +39,11 @@ class JackknifePlus(Interval):
     def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
         return spread / n_members, noise
 
-    def bounds(self, X: Float32, source: Source, units: Units, machine: Machine, levels: Array) -> Array:
-        members = units.y.undo(source.members(X, machine))
+    def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
+        return source.members(X, machine)
+
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
+        members = units.y.undo(centres)
         absolute = np.abs(self.residuals) * units.y.scale
         outputs = range(absolute.shape[1])
         bounds = [
