@@ -237,8 +237,9 @@ class Predictor:
 
 def refuse_non_finite(*results: npt.NDArray[np.floating], first_row: int = 0) -> None:
     """Refuse predictions that are infinite or NaN, by a ``ValueError`` that names their rows. Shape: ``(n, ...)`` each."""
-    if all(np.isfinite(each).all() for each in results):
-        return
+    with np.errstate(over="ignore"):
+        if all(np.isfinite(each.sum()) or np.isfinite(each).all() for each in results):  # the sum needs no temporary
+            return
     n_rows = len(results[0])
     bad = np.any([~np.isfinite(each).reshape(n_rows, -1).all(axis=1) for each in results], axis=0)
     rows = np.flatnonzero(bad) + first_row
