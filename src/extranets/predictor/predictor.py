@@ -237,7 +237,7 @@ class Predictor:
 
 def refuse_non_finite(*results: npt.NDArray[np.floating], first_row: int = 0) -> None:
     """Refuse predictions that are infinite or NaN, by a ``ValueError`` that names their rows. Shape: ``(n, ...)`` each."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         if all(np.isfinite(each.sum()) or np.isfinite(each).all() for each in results):  # the sum needs no temporary
             return
     n_rows = len(results[0])
