@@ -187,3 +187,24 @@ def test_they_become_onnx_graphs(file, path):
     model = extranets.load(file)
     if hasattr(model, "to_onnx"):
         model.to_onnx(path, coverage=0.5)
+
+
+@pytest.mark.parametrize("spelt", [6, [6]])
+def test_hidden_layers_may_be_spelt_in_any_way(spelt, path):
+    """What "auto" had become was stored as the user had given it."""
+    parts = take_apart(FILES["extra_calibrated"])
+    put("learned.settings_.hidden_layer_sizes", spelt)(parts)
+    path.write_bytes(put_together(parts))
+    assert extranets.load(path).settings_["hidden_layer_sizes"] == (6,)
+
+
+def test_conformal_scores_of_an_interval_that_was_not_learned_are_told_of_on_use(path):
+    parts = take_apart(FILES["bootstrap_conformal"])
+    put("parameters.interval", "jackknife+")(parts)
+    put("learned._conformal.construction.interval", "jackknife+")(parts)
+    path.write_bytes(put_together(parts))
+    model = extranets.load(path)
+    X = cases.table("bootstrap_conformal")[-1]
+    assert model.predict(X).shape == (len(X),)
+    with pytest.raises(ValueError, match="call fit again"):
+        model.predict_interval(X)
