@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -142,9 +142,10 @@ class Noise(ABC):
         """As the parameters that may change after fit ask for it."""
         return self
 
-    @abstractmethod
     def widened(self, widening: Array) -> Noise:
         """With a larger variance. Shape: widening ``(n_outputs,)``."""
+        widened: Noise = replace(cast(Any, self), factor=self.factor * widening)
+        return widened
 
     @abstractmethod
     def relearned(self, source: Source, sample: Sample, machine: Machine) -> tuple[Noise, HeldOut]:

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from extranets.model_file import storable
-from extranets.predictor.part import Interval, Number
+from extranets.predictor.intervals.bootstrap_normal import BootstrapNormal
 
 
 @storable("BootstrapBiasCorrected")
 @dataclass(frozen=True)
-class BootstrapBiasCorrected(Interval):
-    """The spread of the resampled networks stands for that of the corrected one."""
+class BootstrapBiasCorrected(BootstrapNormal):
+    """With the variances of the Normal interval: the spread of the resampled networks stands for that of the corrected one."""
 
     name: ClassVar[str] = "bias_corrected"
     centre: ClassVar[str] = "corrected"
-
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
-        return spread, noise

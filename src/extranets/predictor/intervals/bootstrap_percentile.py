@@ -17,21 +17,18 @@ from extranets.engine import Machine
 from extranets.model_file import storable
 from extranets.onnx_graph import Bounds, Value, percentile_bounds
 from extranets.predictor.graph_parts import in_units
-from extranets.predictor.part import Interval, Number, Source
+from extranets.predictor.intervals.bootstrap_normal import BootstrapNormal
+from extranets.predictor.part import Source
 from extranets.predictor.units import Units
 
 
 @storable("BootstrapPercentile")
 @dataclass(frozen=True)
-class BootstrapPercentile(Interval):
+class BootstrapPercentile(BootstrapNormal):
     """Bounds from the networks alone."""
 
     name: ClassVar[str] = "percentile"
-    centre: ClassVar[str] = "full"
     own_bounds: ClassVar[bool] = True
-
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
-        return spread, noise
 
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
         return source.members(X, machine)

@@ -17,14 +17,15 @@ from extranets.model_file import require, storable
 from extranets.onnx_graph import Bounds, Value
 from extranets.predictor.conformal import warn_if_infinite
 from extranets.predictor.graph_parts import in_units, plus_bounds
-from extranets.predictor.part import Interval, Number, Source
+from extranets.predictor.intervals.bootstrap_averaged import BootstrapAveraged
+from extranets.predictor.part import Source
 from extranets.predictor.units import Units
 from extranets.uncertainty.conformal import conformal_quantile, jackknife_after_bootstrap_interval
 
 
 @storable("JackknifePlus")
 @dataclass(frozen=True)
-class JackknifePlus(Interval):
+class JackknifePlus(BootstrapAveraged):
     """What is kept of the samples. Shapes: in_bag ``(n_members, n)``, residuals ``(n, n_outputs)``, standardised."""
 
     name: ClassVar[str] = "jackknife+"
@@ -35,9 +36,6 @@ class JackknifePlus(Interval):
 
     in_bag: npt.NDArray[np.bool_]
     residuals: Array
-
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
-        return spread / n_members, noise
 
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
         return source.members(X, machine)

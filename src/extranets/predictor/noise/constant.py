@@ -28,9 +28,6 @@ class ConstantNoise(Noise):
         """As it would be for an ensemble of ``n_members``."""
         return cls(held_out_variance(held, n_members))
 
-    def widened(self, widening: Array) -> ConstantNoise:
-        return ConstantNoise(self.factor * widening)
-
     def relearned(self, source: Source, sample: Sample, machine: Machine) -> tuple[ConstantNoise, HeldOut]:
         held = errors_on_all(source.moments(machine), sample)
         return self.learn(held, source.n_members), held

@@ -36,9 +36,6 @@ class HeadNoise(Noise):
     def _graph_shape(self, x: Value, predicted: Value | None) -> Value | None:
         return predicted
 
-    def widened(self, widening: Array) -> HeadNoise:
-        return HeadNoise(self.factor * widening)
-
     def relearned(self, source: Source, sample: Sample, machine: Machine) -> tuple[HeadNoise, HeldOut]:
         return self.of(len(self.factor)), errors_on_all(source.moments(machine), sample)
 

@@ -30,9 +30,6 @@ class LeverageNoise(Noise):
         """From errors in which ``spread`` is the leverage."""
         return cls(np.average(held.residual**2 / (1 + held.spread), axis=0, weights=held.weight))
 
-    def widened(self, widening: Array) -> LeverageNoise:
-        return LeverageNoise(self.factor * widening)
-
     def relearned(self, source: Source, sample: Sample, machine: Machine) -> tuple[LeverageNoise, HeldOut]:
         held = errors_on_all(source.moments(machine), sample)
         return self.learn(held), held

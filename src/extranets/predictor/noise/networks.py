@@ -130,9 +130,6 @@ class NetworkNoise(Noise):
     def _graph_shape(self, x: Value, predicted: Value | None) -> Value:
         return self.model.graph(x)
 
-    def widened(self, widening: Array) -> NetworkNoise:
-        return replace(self, factor=self.factor * widening)
-
     def relearned(self, source: Source, sample: Sample, machine: Machine) -> tuple[NetworkNoise, HeldOut]:
         """The networks stay; only their factor is set back to one."""
         held = errors_on_all(source.moments(machine), sample)
