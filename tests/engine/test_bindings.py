@@ -201,6 +201,9 @@ def test_read_only_inputs_are_fine():
     arguments = calls.train()
     inputs = {name: read_only(arguments[name]) for name in ("X", "y", "weight", "counts", "offsets", "widths")}
     calls.call(_native, "train", arguments | inputs)
+    writable = calls.train()
+    calls.call(_native, "train", writable)
+    np.testing.assert_array_equal(arguments["parameters"], writable["parameters"])
 
 
 def overlapping(shape, other, dtype):
