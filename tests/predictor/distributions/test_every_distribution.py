@@ -244,3 +244,74 @@ def test_scores_on_held_out_rows_are_those_of_its_intervals(kind):
         found = {name: values[output] for name, values in model.held_out_scores_.items()}
         assert found["interval_score"] == pytest.approx(interval_score(truth[:, output], lower, upper, 0.9), rel=1e-5)
         assert found["coverage"] == np.mean((lower <= truth[:, output]) & (truth[:, output] <= upper))
+
+
+# -- scores of predictions ---------------------------------------------------------------------------------------------
+
+TARGETS = MEAN + STD * np.array([[0.3, -2.5], [1.7, 0.0], [-0.8, 4.0]])
+WEIGHT = np.array([1.0, 3.0, 2.0])
+
+
+def integrated_crps(frozen, y):
+    """Integral of (F(x) - 1[x >= y])^2, by 200,000 steps between far quantiles. Shape: ``(n, n_outputs)``."""
+    low, high = np.minimum(frozen.ppf(1e-7), y), np.maximum(frozen.ppf(1 - 1e-7), y)
+    x = np.linspace(low, high, 200_001)
+    return np.mean((frozen.cdf(x) - (x >= y)) ** 2, axis=0) * (high - low)
+
+
+@EVERY
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["alike", "weighted"])
+def test_scores_are_those_of_the_frozen_distribution(kind, weight):
+    """Its own formulas where a kind has some, and those that every kind inherits."""
+    found = learned(kind)
+    frozen = found.frozen(MEAN, STD)
+    density = np.average(frozen.logpdf(TARGETS), axis=0, weights=weight).mean()
+    crps = np.average(integrated_crps(frozen, TARGETS), axis=0, weights=weight).mean()
+    for score in (found.log_likelihood, functools.partial(Distribution.log_likelihood, found)):
+        np.testing.assert_allclose(score(TARGETS, MEAN, STD, weight), density, rtol=1e-9)
+    for score in (found.crps, functools.partial(Distribution.crps, found)):
+        np.testing.assert_allclose(score(TARGETS, MEAN, STD, weight), crps, rtol=1e-3)
+
+
+@EVERY
+def test_scores_of_one_output_take_vectors(kind):
+    found, column = learned(kind, n_outputs=1), (TARGETS[:, 0], MEAN[:, 0], STD[:, 0])
+    table = [values[:, None] for values in column]
+    np.testing.assert_allclose(found.log_likelihood(*column), found.log_likelihood(*table))
+    np.testing.assert_allclose(Distribution.crps(found, *column), Distribution.crps(found, *table))
+    assert found.normal_errors(*column).shape == (3,)
+    assert len(found.describe()) > 3
+
+
+@EVERY
+def test_an_error_of_what_is_certain_counts_as_it_is(kind):
+    found, y, mean, std = learned(kind, n_outputs=1), np.array([5.0]), np.array([2.0]), np.array([0.0])
+    for score in (found.crps, functools.partial(Distribution.crps, found)):
+        np.testing.assert_allclose(score(y, mean, std), 3.0)
+
+
+@EVERY
+def test_normal_errors_are_as_likely_and_never_infinite(kind):
+    found = learned(kind)
+    likely = stats.norm.cdf(found.normal_errors(TARGETS, MEAN, STD))
+    np.testing.assert_allclose(likely, found.frozen(MEAN, STD).cdf(TARGETS), rtol=1e-9)
+    far = found.normal_errors(np.array([[-1e200, 1e200]]), np.zeros((1, 2)), np.ones((1, 2)))
+    assert np.isfinite(far).all() and far[0, 0] < -5 and far[0, 1] > 5
+
+
+@EVERY
+def test_a_model_with_it_is_evaluated_and_reported(kind, tmp_path):
+    from extranets.evaluation import predict_with_targets, scores
+    from extranets.report import summarise, write
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(160, 2))
+    y = X[:, 0] + random.normal(size=160)
+    model = ExtraNetsRegressor(2, (5,), max_iter=3, distribution=kind.name, random_state=0, n_jobs=1).fit(
+        X[:120], y[:120]
+    )
+    predictions = predict_with_targets(model, X[120:], y[120:])
+    assert predictions.distribution == model.distribution_.describe()
+    assert all(np.isfinite(value) for value in scores(predictions).values())
+    write(summarise(predictions), tmp_path / "report.html")
+    assert predictions.distribution.split("'")[0] in (tmp_path / "report.html").read_text()
