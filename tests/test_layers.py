@@ -34,6 +34,7 @@ LAYERS = [
     "metrics",
     "onnx_graph",
     "held_out",
+    "stacking",
     "predictor",
     "estimators",
     "tuning",

@@ -12,6 +12,7 @@ from extranets.estimators import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
     PBPRegressor,
+    StackedNetsRegressor,
     VariationalRegressor,
 )
 from extranets.model_file import ModelFileError, load
@@ -28,6 +29,7 @@ __all__ = [
     "MeanVarianceRegressor",
     "ModelFileError",
     "PBPRegressor",
+    "StackedNetsRegressor",
     "VariationalRegressor",
     "build_info",
     "load",

@@ -8,7 +8,7 @@ specification that both are tested against. ``variational`` and ``pbp`` train Ga
 
 from extranets.engine import pbp, variational
 from extranets.engine.data import TrainingData
-from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train
+from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, Training, moments, train, train_all
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
 from extranets.engine.options import Options, Trained, joined
 from extranets.engine.passes import Passes
@@ -21,6 +21,7 @@ __all__ = [
     "Options",
     "Passes",
     "Trained",
+    "Training",
     "TrainingData",
     "TrainingDiverged",
     "forward",
@@ -31,5 +32,6 @@ __all__ = [
     "pbp",
     "random_words",
     "train",
+    "train_all",
     "variational",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Literal, Protocol, TypedDict
 
@@ -30,8 +31,8 @@ class Moments(Protocol):
     """What makes predictions: moments over members, over stochastic passes, or a method's own formulas."""
 
     @property
-    def n_members(self) -> int:
-        """Members or passes that a prediction averages."""
+    def n_members(self) -> float:
+        """Members or passes that a prediction averages; of a weighted mean, as many as would vary as much."""
 
     def __call__(self, X: Float32) -> tuple[Array, Array, Array | None]:
         """Mean, variance over the members (divided by their number), and the noise variance where it is predicted.
@@ -70,6 +71,28 @@ def train(
     if device == "cuda":
         return _cuda().train(members, data, options, seed, progress=progress)
     return native.train(members, data, options, seed, n_threads=n_threads, progress=progress)
+
+
+@dataclass(frozen=True)
+class Training:
+    """shim"""
+
+    members: Members
+    data: TrainingData
+    options: Options
+    seed: int
+
+
+def train_all(trainings, *, device="cpu", n_threads=1, progress=None):
+    out = []
+    for i, t in enumerate(trainings):
+        try:
+            out.append(train(t.members, t.data, t.options, t.seed, device=device, n_threads=n_threads))
+        except native.TrainingDiverged as e:
+            out.append(e)
+        if progress is not None:
+            progress((i + 1) / len(trainings))
+    return out
 
 
 def forward(

@@ -7,10 +7,12 @@ from extranets.estimators.extra_nets import ExtraNetsRegressor
 from extranets.estimators.mc_dropout import MCDropoutRegressor
 from extranets.estimators.mean_variance import MeanVarianceRegressor
 from extranets.estimators.pbp import PBPRegressor
+from extranets.estimators.stacked_nets import StackedNetsRegressor
 from extranets.estimators.variational import VariationalRegressor
 
 # Names for command lines and tables.
 METHODS = {
+    "stack": StackedNetsRegressor,
     "extra-nets": ExtraNetsRegressor,
     "bootstrap": BootstrapNetsRegressor,
     "mc-dropout": MCDropoutRegressor,
@@ -29,5 +31,6 @@ __all__ = [
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
     "PBPRegressor",
+    "StackedNetsRegressor",
     "VariationalRegressor",
 ]

@@ -66,11 +66,6 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     model_: Predictor = field(init=False)
     fit_info_: dict[str, Any] = field(init=False)
 
-    if TYPE_CHECKING:
-
-        @property
-        def hidden_layer_sizes(self) -> Any: ...
-
     # -- fit -----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -118,8 +113,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def check_values(self) -> None:
         """Refuse parameters that are wrong by themselves."""
         check_constraints(self)
-        if not isinstance(self.hidden_layer_sizes, str):  # "auto"
-            hidden_units(self.hidden_layer_sizes)
+        sizes = self.get_params(deep=False).get("hidden_layer_sizes", "auto")
+        if not isinstance(sizes, str):  # "auto"
+            hidden_units(sizes)
 
     def _check_combinations(self) -> None:
         """Refuse parameters that do not go together."""
@@ -177,6 +173,17 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def degrees_of_freedom_(self) -> float | Array | None:
         dof = self._readable().distribution.dof
         return None if dof is None else self._by_output(dof)
+
+    @property
+    def held_out_scores_(self) -> dict[str, Any] | None:
+        if not self.expects:
+            raise AttributeError(f"{type(self).__name__} keeps no scores of held-out rows")
+        expected, unit = self.model_.expected, self.model_.units.y.scale
+        if expected is None:
+            return None
+        in_units = {name: values * unit for name, values in expected.items()}
+        in_units["coverage"] = np.where(unit > 0, expected["coverage"], 1.0)  # what is constant is always right
+        return {name: self._by_output(values) for name, values in in_units.items()}
 
     def _by_output(self, values: Array) -> float | Array:
         """One number where the target was a vector. Shape: ``(n_outputs,)``."""

@@ -253,15 +253,6 @@ class ExtraNetsRegressor(TrainedRegressor):
     def n_null_(self) -> int:
         return self._networks.n_drawn - len(self._networks.ensemble)
 
-    @property
-    def held_out_scores_(self) -> dict[str, Any] | None:
-        expected, unit = self.model_.expected, self.model_.units.y.scale
-        if expected is None:
-            return None
-        in_units = {name: values * unit for name, values in expected.items()}
-        in_units["coverage"] = np.where(unit > 0, expected["coverage"], 1.0)  # what is constant is always right
-        return {name: self._by_output(values) for name, values in in_units.items()}
-
     # -- fit, from a standardised sample to a model --------------------------------------------------------------------
 
     def _check_combinations(self) -> None:

@@ -59,7 +59,7 @@ class Trials:
 
     encodings: Sequence[str | None]
     effort: Effort
-    n_members: int
+    n_members: float
 
     def best(self, sample: Sample, plan: Plan | None, seed: int, attempt: Try) -> Trial | None:
         """The trial with the smallest error; None where trials have nothing to say."""
@@ -99,7 +99,7 @@ def halves(sample: Sample, seed: int) -> tuple[Sample, Plan]:
     return sample.part(rows), Plan(np.arange(len(rows)) % 2, 2, MEMBERS)
 
 
-def as_if_trained_on_all(held: HeldOut, trial: Trial | None, plan: Plan, n_members: int) -> HeldOut:
+def as_if_trained_on_all(held: HeldOut, trial: Trial | None, plan: Plan, n_members: float) -> HeldOut:
     """Held-out errors, and the members' spread, as they would be for networks that see all rows of the plan.
 
     They stay as they are where a trial says nothing about that, or where the final networks leave rows out as well.

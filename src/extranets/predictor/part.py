@@ -61,7 +61,7 @@ class Evidence:
     """
 
     held: HeldOut
-    n_members: int
+    n_members: float
     folds: Folds | None = None
 
 
@@ -78,8 +78,8 @@ class Source(ABC):
 
     @property
     @abstractmethod
-    def n_members(self) -> int:
-        """Networks or passes that a prediction averages."""
+    def n_members(self) -> float:
+        """Networks or passes that a prediction averages; of a weighted mean, as many as would vary as much."""
 
     @property
     def learns_noise(self) -> bool:
@@ -173,7 +173,7 @@ class Interval(ABC):
         return cls()
 
     @abstractmethod
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         """Epistemic and aleatoric variance. Shape: ``(n, n_outputs)``; a constant noise may have one row."""
 
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:

@@ -41,9 +41,9 @@ class HeldOut(NamedTuple):
     spread: Array
     noise: Array
     weight: Array
-    n_members: int | Array
+    n_members: float | Array
 
 
-def unbiased(spread: Any, n_members: int | Array) -> Any:
+def unbiased(spread: Any, n_members: float | Array) -> Any:
     """Member variance with divisor T - 1; zero for a single member. ``spread`` is an array, or a value of an ONNX graph."""
     return spread * np.where(np.asarray(n_members) > 1, n_members / np.maximum(np.asarray(n_members) - 1, 1), 0.0)

@@ -10,7 +10,7 @@ from extranets.uncertainty.components import HeldOut, unbiased
 LEAST_SHARE = 0.05  # of the mean squared residual: corrections leave at least this much
 
 
-def held_out_variance(held: HeldOut, n_members: int) -> Array:
+def held_out_variance(held: HeldOut, n_members: float) -> Array:
     """Mean squared held-out residual, as it would be for an ensemble of ``n_members``.
 
     Out-of-fold ensembles are smaller than the final one, so their errors hold more of the members' variance: with M

@@ -17,5 +17,5 @@ class BootstrapNormal(Interval):
     name: ClassVar[str] = "normal"
     centre: ClassVar[str] = "full"
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return spread, noise

@@ -38,7 +38,7 @@ class Calibrated(Interval):
     def learn(cls, evidence: Evidence, noise: Array) -> Calibrated:
         return cls(fit_factors(evidence.held, noise, evidence.n_members))
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return self.factors[0] * unbiased(spread, n_members), self.factors[1] * noise
 
     def relearned(self, evidence: Evidence, noise: Array) -> Calibrated:
@@ -51,7 +51,7 @@ class Calibrated(Interval):
         check_variances(self.factors, (2, source.n_outputs), "calibration")
 
 
-def fit_factors(held: HeldOut, noise: Array, n_members: int) -> Array:
+def fit_factors(held: HeldOut, noise: Array, n_members: float) -> Array:
     """The factors a and b for every output.
 
     ``noise`` is the variance that b multiplies: the residual variance, or what the members predicted. Held-out ensembles

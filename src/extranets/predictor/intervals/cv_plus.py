@@ -57,7 +57,7 @@ class CvPlus(Interval):
     def widened(self, widening: Array) -> CvPlus:
         return replace(self, calibrated=self.calibrated.widened(widening))
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return self.calibrated.variances(spread, noise, n_members)
 
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:

@@ -26,5 +26,5 @@ class Delta(Interval):
 
     name: ClassVar[str] = "delta"
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return noise * spread, noise

@@ -16,5 +16,5 @@ class Paper(Interval):
 
     name: ClassVar[str] = "paper"
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return spread / n_members, noise

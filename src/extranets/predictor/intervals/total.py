@@ -16,5 +16,5 @@ class Total(Interval):
 
     name: ClassVar[str] = "total"
 
-    def variances(self, spread: Number, noise: Number, n_members: int) -> tuple[Number, Number]:
+    def variances(self, spread: Number, noise: Number, n_members: float) -> tuple[Number, Number]:
         return spread, noise

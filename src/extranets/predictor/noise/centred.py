@@ -26,7 +26,7 @@ class CentredNoise(Noise):
     centre: str = "mean"
 
     @classmethod
-    def learn(cls, held: HeldOut, n_members: int) -> CentredNoise:
+    def learn(cls, held: HeldOut, n_members: float) -> CentredNoise:
         """From out-of-bag errors: a single network errs by the whole spread, a mean of T by 1/T of it."""
         return cls({name: held_out_variance(held, n_members if name == "mean" else 1) for name in CENTRES})
 

@@ -24,7 +24,7 @@ class ConstantNoise(Noise):
     factor: Array
 
     @classmethod
-    def learn(cls, held: HeldOut, n_members: int) -> ConstantNoise:
+    def learn(cls, held: HeldOut, n_members: float) -> ConstantNoise:
         """As it would be for an ensemble of ``n_members``."""
         return cls(held_out_variance(held, n_members))
 

@@ -19,6 +19,7 @@ from extranets.engine import Machine, Moments
 from extranets.model_file import require, storable
 from extranets.onnx_graph import Value, concatenate
 from extranets.predictor.part import Choice, Interval, Source
+from extranets.uncertainty.stacking import effective_members
 
 Triple = tuple[Any, Any, Any]  # mean, spread, and predicted noise or None: arrays or values of a graph
 
@@ -46,8 +47,8 @@ class StackedMoments:
     parts: list[Moments]
 
     @property
-    def n_members(self) -> int:
-        return sum(part.n_members for part in self.parts)
+    def n_members(self) -> float:
+        return effective_members(self.weights, [part.n_members for part in self.parts])
 
     def __call__(self, X: Float32) -> tuple[Array, Array, Array | None]:
         return mixed(self.weights, [part(X) for part in self.parts])
@@ -70,8 +71,8 @@ class Stack(Source):
         return self.sources[0].n_outputs
 
     @property
-    def n_members(self) -> int:
-        return sum(source.n_members for source in self.sources)
+    def n_members(self) -> float:
+        return effective_members(self.weights, [source.n_members for source in self.sources])
 
     @property
     def learns_noise(self) -> bool:

@@ -1,0 +1,178 @@
+"""Stacked networks: as much network as a table deserves, found out by held-out errors."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+
+from extranets import engine
+from extranets._progress import thread_count
+from extranets._random import draw_seed
+from extranets._sklearn import Range, StrOptions
+from extranets.engine import Machine
+from extranets.estimators.base import NetsRegressor
+from extranets.estimators.copies import warn_of_copies
+from extranets.estimators.fitted import Fit
+from extranets.estimators.parameters import COMMON_CONSTRAINTS, HELD_OUT_CONSTRAINTS, TRAINING_CONSTRAINTS, documented
+from extranets.held_out import ENOUGH_ROWS, Sample
+from extranets.model_file import storable
+from extranets.model_file.typed import check_types
+from extranets.predictor import Evidence, Predictor, Units
+from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.intervals import Calibrated, Total
+from extranets.predictor.noise import ConstantNoise, NetworkNoise
+from extranets.predictor.noise.networks import FEWEST_ROWS
+from extranets.predictor.part import Interval, Noise, Source
+from extranets.predictor.sources import FoldNetworks, Stack
+from extranets.stacking import Effort, Found, grow
+from extranets.uncertainty.components import HeldOut
+
+OFFERED: tuple[type[Interval], ...] = (Calibrated, Total)
+CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[Any], "noise_model": str}  # what `settings_` tells
+
+
+@storable("StackedNetsRegressor")
+@documented
+@dataclass(eq=False, repr=False)
+class StackedNetsRegressor(NetsRegressor):
+    """Thinned ReLU networks of several kinds, weighted by their errors on rows that they left out.
+
+    The rows are parted into folds. Ridge regressions and several kinds of networks, from small, short and strongly decayed ones
+    to wide ones that are trained for long, are trained once for every fold, without it. Their weights, not negative and with
+    sum one, are those with the smallest squared error on the rows that were left out; kinds that would take long are tried on
+    some of the folds first. All networks of the kinds that got a weight predict together, and the errors on rows that were
+    left out give the noise and the intervals, so that no network is trained for that alone.
+
+    For noisy tables, where one large network overfits, and for clean ones, which deserve long training. Of more than 20,000
+    rows, the kinds are chosen on 10,000. :class:`ExtraNetsRegressor` is the method of the paper.
+
+    Parameters
+    ----------
+    effort : {"low", "medium", "high"}, default="medium"
+        ``"low"``: ridge regressions and small networks only. ``"medium"``: larger ones are tried where smaller ones fall short by
+        one percent of the squared error or more. ``"high"``: they are tried sooner.
+    n_folds : int or "auto", default="auto"
+        ``"auto"``: 10 up to 1,250 rows, then fewer, down to 5.
+    members_per_fold : int, default=1
+        Networks of each kind for each fold.
+    keep_prob : float in (0, 1], default=0.9
+        Probability that a hidden unit is kept by a network's mask.
+    noise_model : {"auto", "constant", "networks"}, default="auto"
+        ``"constant"``: the noise is the same everywhere. ``"networks"``: it depends on x; small networks are fitted to the
+        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible.
+    interval : {"calibrated", "total"}, default="calibrated"
+        Predictive variance: ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise, with a and b fitted to
+        held-out errors, so that the width adapts to x.
+    {distribution}
+    device : {"cpu", "cuda"}, default="cpu"
+        Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``).
+    {common}
+
+    Attributes
+    ----------
+    settings_ : dict
+        ``n_folds``, ``noise_model``, and ``models``: a list of what was trained, with the settings, the ``weight`` in the stack
+        (0 for what was tried and is not in it), and ``r2``, the share of the variance explained on rows that were left out.
+    held_out_scores_ : dict
+        What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on
+        held-out rows. The weights and the interval's factors come from the same rows, so of few rows they say little.
+    noise_variance_ : float or array of shape (n_outputs,)
+        Residual variance in squared units of the target; None where it depends on x.
+    degrees_of_freedom_ : float or array of shape (n_outputs,), or None
+        Of Student's t as predictive distribution; None where it is Normal.
+    calibration_ : array of shape (2,) or (2, n_outputs)
+        Factors a and b of ``interval="calibrated"``.
+    {fit_info}
+
+    Examples
+    --------
+    >>> from extranets import StackedNetsRegressor
+    >>> from extranets.data import nonlinear_process
+    >>> X_train, y_train, X_test, y_test = nonlinear_process(600, random_state=0).split(500)
+    >>> model = StackedNetsRegressor(random_state=0).fit(X_train, y_train)
+    >>> lower, upper = model.predict_interval(X_test, coverage=0.9).T
+    >>> bool(((lower <= y_test) & (y_test <= upper)).mean() > 0.8)
+    True
+    """
+
+    _: KW_ONLY
+    effort: Effort = "medium"
+    n_folds: int | Literal["auto"] = "auto"
+    members_per_fold: int = 1
+    keep_prob: float = 0.9
+    noise_model: Literal["auto", "constant", "networks"] = "auto"
+    interval: Literal["calibrated", "total"] = "calibrated"
+    distribution: str = "student"
+    device: engine.Device = "cpu"
+
+    intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
+    changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
+    expects: ClassVar[bool] = True
+    source_kind: ClassVar[type[Source]] = Stack
+    noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, NetworkNoise)
+    extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: COMMON_CONSTRAINTS[name] for name in ("n_jobs", "random_state", "verbose")},
+        "effort": [StrOptions({"low", "medium", "high"})],
+        "n_folds": [StrOptions({"auto"}), *HELD_OUT_CONSTRAINTS["n_folds"]],
+        "members_per_fold": [Range(Integral, 1, 1000, closed="both")],
+        "keep_prob": [Range(Real, 0, 1, closed="right")],
+        "noise_model": [StrOptions({"auto", "constant", "networks"})],
+        "interval": [StrOptions({kind.name for kind in OFFERED})],
+        "distribution": [StrOptions(set(DISTRIBUTIONS))],
+        "device": TRAINING_CONSTRAINTS["device"],
+    }
+
+    settings_: dict[str, Any] = field(init=False)
+
+    def _fit(self, sample: Sample, units: Units) -> Fit:
+        seed = draw_seed(self.random_state)
+        noise_model = self._resolved_noise_model(len(sample.y))
+        warn_of_copies(sample)
+        found = grow(
+            sample,
+            n_folds=None if isinstance(self.n_folds, str) else self.n_folds,
+            members_per_fold=self.members_per_fold,
+            keep_prob=self.keep_prob,
+            effort=self.effort,
+            seed=seed,
+            machine=self._machine(),
+            watch=self._watch,
+        )
+        source = Stack([FoldNetworks(part.ensemble) for part in found.parts], found.weights)
+        noise, held = self._noise_from(found, sample, source, noise_model, seed)
+        evidence = Evidence(held, source.n_members)
+        shape = DISTRIBUTIONS[self.distribution]
+        model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, shape).expecting(evidence)
+        return Fit(
+            model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, "noise_model": noise_model}}
+        )
+
+    def _resolved_noise_model(self, n_rows: int) -> str:
+        """With nothing left to choose."""
+        if self.noise_model == "networks" and n_rows < FEWEST_ROWS:
+            raise ValueError(
+                f"noise_model='networks' needs at least {FEWEST_ROWS} rows, got {n_rows}; use 'auto' or 'constant'."
+            )
+        return "networks" if n_rows >= FEWEST_ROWS and self.noise_model != "constant" else "constant"
+
+    def _noise_from(
+        self, found: Found, sample: Sample, source: Source, noise_model: str, seed: int
+    ) -> tuple[Noise, HeldOut]:
+        """The noise, and held-out errors with what it gives their rows; of many rows, some from every fold."""
+        some = slice(None, None, -(-len(found.rows) // ENOUGH_ROWS))
+        held = found.held._replace(
+            **{name: getattr(found.held, name)[some] for name in ("residual", "spread", "noise", "weight")}
+        )
+        if noise_model == "constant":
+            return ConstantNoise.learn(held, source.n_members), held
+        with self._watch("Training networks of the noise"):
+            return NetworkNoise.learn(held, sample.X[found.rows[some]], seed, self._machine())
+
+    def _machine(self) -> Machine:
+        return {"device": self.device, "n_threads": thread_count(self.n_jobs)}
+
+    def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
+        check_types(extras["settings_"], CHOSEN)

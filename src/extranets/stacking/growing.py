@@ -1,0 +1,116 @@
+"""Kinds of networks trained on folds of the rows, many in one call of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets import engine
+from extranets._arrays import Array
+from extranets.engine import Machine, Training, TrainingData
+from extranets.held_out import FOLD_BITS, Plan, Sample, errors_on
+from extranets.networks import Ensemble, draw_members
+from extranets.stacking.kinds import KINDS, Kind
+from extranets.stacking.linear import fit_ridge
+
+KIND_BITS = 12  # a member's id holds its kind from this bit on: every kind has random streams of its own
+
+# Shows the progress of what a title names, while a block runs; gives None where nothing is to be shown.
+Watch = Callable[[str], AbstractContextManager[Callable[[float], object] | None]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Models of one kind, and what they predict on the rows that they left out.
+
+    ``kind`` is None for ridge regressions. Shapes: ``residual``, ``spread`` ``(n_rows, n_outputs)``, NaN on rows that none of
+    them left out.
+    """
+
+    kind: Kind | None
+    ensemble: Ensemble
+    residual: Array
+    spread: Array
+
+    def __add__(self, other: Part) -> Part:
+        """Models of other folds beside these."""
+        known = ~np.isnan(self.residual)
+        return Part(
+            self.kind,
+            self.ensemble + other.ensemble,
+            np.where(known, self.residual, other.residual),
+            np.where(known, self.spread, other.spread),
+        )
+
+
+@dataclass
+class Growing:
+    """Trains kinds on one plan of folds.
+
+    Attributes
+    ----------
+    n_tasks : int
+        Networks trained so far, for the message.
+    """
+
+    sample: Sample
+    plan: Plan
+    keep_prob: float
+    seed: int
+    machine: Machine
+    watch: Watch
+    _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
+
+    @property
+    def n_seen(self) -> int:
+        """Rows that a network of a fold is trained on."""
+        n_rows = len(self.plan.fold_of_row)
+        return n_rows - len(self.plan.held_rows()) // self.plan.n_folds
+
+    def linear(self) -> Part | None:
+        """Ridge regressions of all folds; None where there are too many rows and columns."""
+        ensemble = fit_ridge(self.sample, self.plan)
+        return None if ensemble is None else self._part(None, ensemble)
+
+    def train(self, wanted: Sequence[tuple[Kind, Sequence[int]]], title: str) -> list[Part | None]:
+        """Networks of each kind for some folds, in the order asked for; None for a kind whose loss was not finite."""
+        trainings = [self._training(kind, folds) for kind, folds in wanted]
+        n_networks = sum(len(training.members) for training in trainings)
+        with self.watch(title.format(n=n_networks)) as progress:
+            found = engine.train_all(trainings, **self.machine, progress=progress)
+        return [
+            None if isinstance(one, engine.TrainingDiverged) else self._part(kind, one.ensemble)
+            for (kind, _), one in zip(wanted, found, strict=True)
+        ]
+
+    def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
+        architecture = kind.architecture(self.sample.X, self.sample.y.shape[1], self.n_seen)
+        ids = self.plan.extra_ids() + np.uint32(KINDS.index(kind) << KIND_BITS)
+        ids = ids[np.isin(self.plan.fold_of_member(ids), folds)]
+        members = draw_members(architecture, self.keep_prob, self.seed, ids)
+        return Training(members, self._rows(ids), kind.options(self.n_seen), self.seed)
+
+    def _rows(self, ids: npt.NDArray[np.uint32]) -> TrainingData:
+        """All rows, and which of them each member leaves out. Kinds on the same folds share them."""
+        folds = self.plan.fold_of_member(ids)
+        key = tuple(folds.tolist())
+        if key not in self._data:
+            sample = self.sample
+            self._data[key] = TrainingData(
+                sample.X, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
+            )
+        return self._data[key]
+
+    def _part(self, kind: Kind | None, ensemble: Ensemble) -> Part:
+        residual, spread = (np.full(self.sample.y.shape, np.nan) for _ in range(2))
+        fold_of_member = (ensemble.members.ids >> np.uint32(FOLD_BITS)).astype(int) - 1
+        for fold in np.unique(fold_of_member):
+            first, last = np.searchsorted(fold_of_member, [fold, fold + 1])
+            rows = np.flatnonzero(self.plan.fold_of_row == fold)
+            held = errors_on(engine.moments(ensemble[first:last], **self.machine), self.sample, rows)
+            residual[rows], spread[rows] = held.residual, held.spread
+        return Part(kind, ensemble, residual, spread)

@@ -1,0 +1,198 @@
+"""Which kinds a table deserves, and with which weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from extranets import engine
+from extranets._arrays import Array
+from extranets._random import Purpose, generator
+from extranets.engine import Machine
+from extranets.held_out import Plan, Sample
+from extranets.stacking.growing import Growing, Part, Watch
+from extranets.stacking.kinds import LADDERS, QUICK, Kind
+from extranets.uncertainty.components import HeldOut
+from extranets.uncertainty.stacking import effective_members, error_products, stacked_error, stacking_weights
+
+Effort = Literal["low", "medium", "high"]
+
+FOLDS = (5, 10)  # fewest, and most of "auto": small tables can afford more, and lose more by each row that is left out
+TEN_FOLDS = 1250  # rows up to which there are so many
+TRIAL_SHARE = 0.2  # of the rows, on which a rung of a ladder is tried first
+GAINS: dict[Effort, tuple[float, ...]] = {
+    "low": (),
+    "medium": (0.01, 0.03),  # by which the first rungs, and the second ones, must lower the stack's squared error
+    "high": (0.002, 0.005),
+}
+CHANCE = 2.0  # a weight more that is fitted to n rows lowers their squared error by 1 / n or so, by chance
+LEAST_WEIGHT = 0.02  # of what is kept
+MANY_ROWS = 20_000  # beyond, kinds are chosen on some rows
+SEARCH_ROWS = 10_000
+ENOUGH_HELD = 20_000  # rows that are left out by some fold
+MOST_KINDS, LEAST_SHARE = 3, 0.05  # of the kinds chosen on some rows, those that are trained on all
+
+
+@dataclass(frozen=True)
+class Found:
+    """A stack. Shapes: ``rows (n_held,)``, the numbers of the rows that ``held`` is about."""
+
+    parts: list[Part]
+    weights: Array
+    held: HeldOut
+    rows: npt.NDArray[np.intp]
+    n_folds: int
+    tried: list[dict[str, Any]]
+
+
+def n_folds_for(n_rows: int) -> int:
+    """What ``n_folds="auto"`` stands for."""
+    return int(min(n_rows, np.clip(round(FOLDS[1] * (TEN_FOLDS / n_rows) ** 0.5), *FOLDS)))
+
+
+def grow(
+    sample: Sample,
+    *,
+    n_folds: int | None,
+    members_per_fold: int,
+    keep_prob: float,
+    effort: Effort,
+    seed: int,
+    machine: Machine,
+    watch: Watch,
+) -> Found:
+    """A stack for a standardised sample; everything that ``None`` or an effort leaves open is decided by errors on folds."""
+    n_rows = len(sample.y)
+
+    def growing(of: Sample, n_members: int) -> Growing:
+        n = len(of.y)
+        folds = min(n_folds or n_folds_for(n), n)
+        order = generator(seed, Purpose.ROWS).permutation(n)
+        plan = Plan(np.where(order < ENOUGH_HELD, order % folds, -1), folds, n_members)
+        return Growing(of, plan, keep_prob, seed, machine, watch)
+
+    if n_rows <= MANY_ROWS:
+        search = Search(growing(sample, members_per_fold), effort)
+        search.run()
+        return search.found()
+    some = generator(seed, Purpose.ROWS, part=3).permutation(n_rows)[:SEARCH_ROWS]
+    search = Search(growing(sample.part(np.sort(some)), 1), effort)
+    search.run()
+    final = Search(growing(sample, members_per_fold), effort)
+    final.train_chosen(search.most_useful())
+    return final.found(search.tried())
+
+
+class Search:
+    """Parts so far, on one plan of folds."""
+
+    def __init__(self, growing: Growing, effort: Effort) -> None:
+        self.growing, self.effort = growing, effort
+        self.plan, self.sample = growing.plan, growing.sample
+        self.parts: list[Part] = []  # that left out every fold
+        self.rejected: list[Part] = []  # that were tried on the trial's folds alone
+        n_trial = max(1, round(TRIAL_SHARE * self.plan.n_folds))
+        self.trial, self.rest = range(n_trial), range(n_trial, self.plan.n_folds)
+        self.trial_rows = np.flatnonzero((self.plan.fold_of_row >= 0) & (self.plan.fold_of_row < n_trial))
+
+    def run(self) -> None:
+        """The quick kinds, and then rung after rung of every ladder that is worth it."""
+        linear = self.growing.linear()
+        self._add([linear, *self._train([(kind, range(self.plan.n_folds)) for kind in QUICK])])
+        ladders, climbed = list(LADDERS), list[Part]()
+        for level, gain in enumerate(GAINS[self.effort]):
+            least = max(gain, CHANCE / len(self.trial_rows))
+            rungs = [ladder[level] for ladder in ladders]
+            if least >= 0.5 or not rungs:
+                break
+            # What was worth it is trained on the other folds in the same call that tries the next rungs.
+            tried = self._train([(kind, self.trial) for kind in rungs] + [(part.kind, self.rest) for part in climbed])
+            self._complete(climbed, tried[len(rungs) :])
+            worth = [part is not None and self._gain(part) > least for part in tried[: len(rungs)]]
+            climbed = [part for part, good in zip(tried, worth, strict=False) if good and part is not None]
+            self.rejected += [part for part, good in zip(tried, worth, strict=False) if not good and part is not None]
+            ladders = [ladder for ladder, good in zip(ladders, worth, strict=True) if good]
+        if climbed:
+            self._complete(climbed, self._train([(part.kind, self.rest) for part in climbed]))
+
+    def train_chosen(self, kinds: Sequence[Kind | None]) -> None:
+        """These kinds on all folds."""
+        linear = [self.growing.linear()] if None in kinds else []
+        networks = [(kind, range(self.plan.n_folds)) for kind in kinds if kind is not None]
+        self._add([*linear, *self._train(networks)])
+
+    def most_useful(self) -> list[Kind | None]:
+        """The few kinds with the largest weights, and the linear one, which costs next to nothing."""
+        weights = self._weights(self.parts)
+        order = np.argsort(-weights, kind="stable")
+        networks = [self.parts[i].kind for i in order if self.parts[i].kind is not None and weights[i] >= LEAST_SHARE]
+        return [None, *networks[:MOST_KINDS]]
+
+    def _train(self, wanted: Sequence[tuple[Kind | None, Sequence[int]]]) -> list[Part | None]:
+        networks = [(kind, folds) for kind, folds in wanted if kind is not None and len(folds)]
+        return self.growing.train(networks, "Training {n} networks")
+
+    def _add(self, parts: Sequence[Part | None]) -> None:
+        self.parts += [part for part in parts if part is not None]
+        if not self.parts:
+            raise engine.TrainingDiverged(
+                "The loss of every kind of network was not finite. Look for extreme values among the columns."
+            )
+
+    def _complete(self, begun: Sequence[Part], others: Sequence[Part | None]) -> None:
+        """Parts of the trial's folds and of the others together."""
+        self._add([None if other is None else part + other for part, other in zip(begun, others, strict=True)])
+
+    def _gain(self, part: Part) -> float:
+        """Share of the stack's squared error on the trial's rows that one more part takes away."""
+        before, after = (self._error(parts, self.trial_rows) for parts in (self.parts, [*self.parts, part]))
+        return 1 - after / before if before > 0 else 0.0
+
+    def _error(self, parts: Sequence[Part], rows: npt.NDArray[np.intp]) -> float:
+        residuals = np.stack([part.residual[rows] for part in parts])
+        weight = self.sample.weight[rows]
+        return stacked_error(error_products(residuals, weight), stacking_weights(residuals, weight))
+
+    def _weights(self, parts: Sequence[Part]) -> Array:
+        rows = self.plan.held_rows()
+        return stacking_weights(np.stack([part.residual[rows] for part in parts]), self.sample.weight[rows])
+
+    def found(self, tried: list[dict[str, Any]] | None = None) -> Found:
+        """The stack of the parts that deserve a weight."""
+        weights = self._weights(self.parts)
+        chosen = [part for part, weight in zip(self.parts, weights, strict=True) if weight >= LEAST_WEIGHT]
+        weights, rows = self._weights(chosen), self.plan.held_rows()
+        residuals = np.stack([part.residual[rows] for part in chosen])
+        own = np.stack([part.spread[rows] for part in chosen])
+        residual = np.tensordot(weights, residuals, axes=1)
+        spread = np.tensordot(weights, own + (residuals - residual) ** 2, axes=1)
+        counts = [len(part.ensemble) / self.plan.n_folds for part in chosen]
+        held = HeldOut(
+            residual, spread, np.ones_like(spread), self.sample.weight[rows], effective_members(weights, counts)
+        )
+        known = {id(part): float(weight) for part, weight in zip(chosen, weights, strict=True)}
+        report = self.tried(known) if tried is None else self.tried(known) + [each | {"weight": 0.0} for each in tried]
+        return Found(chosen, weights, held, rows, self.plan.n_folds, report)
+
+    def tried(self, weights: dict[int, float] | None = None) -> list[dict[str, Any]]:
+        """What was trained: settings, the weight in the stack, and the error on rows that were left out."""
+        n_seen, n_columns = self.growing.n_seen, self.sample.X.shape[1]
+        linear = {"hidden_layer_sizes": ()}
+        return [
+            {
+                **(linear if part.kind is None else part.kind.settings(n_seen, n_columns)),
+                "weight": (weights or {}).get(id(part), 0.0),
+                "r2": self._r2(part),
+            }
+            for part in [*self.parts, *self.rejected]
+        ]
+
+    def _r2(self, part: Part) -> float:
+        """Share of the outputs' variance that is explained on rows that were left out; targets are standardised."""
+        rows = np.flatnonzero(~np.isnan(part.residual[:, 0]))
+        squares = np.average((part.residual[rows] ** 2), axis=0, weights=self.sample.weight[rows])
+        return float(1 - squares.mean())
