@@ -4,11 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace extranets {
 
@@ -55,8 +55,7 @@ class Memory {
         size_t bytes;
         bool written;
     };
-    std::array<Block, 16> blocks;
-    size_t n = 0;
+    std::vector<Block> blocks;
 
     template <class Array>
     static uintptr_t address(const Array& array) {
@@ -65,13 +64,12 @@ class Memory {
 
     Memory& add(const Block& block, size_t alignment) {
         require(block.begin % alignment == 0, block.name, "its numbers are not aligned in memory");
-        for (size_t i = 0; i < n; ++i) {
-            const Block& other = blocks[i];
+        for (const Block& other : blocks) {
             const bool shared = block.begin < other.begin + other.bytes && other.begin < block.begin + block.bytes;
             if (shared && block.bytes > 0 && other.bytes > 0 && (block.written || other.written))
                 throw std::invalid_argument(std::string(block.name) + " and " + other.name + " share memory");
         }
-        blocks.at(n++) = block;
+        blocks.push_back(block);
         return *this;
     }
 };

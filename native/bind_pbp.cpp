@@ -57,7 +57,7 @@ void pbp_train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weigh
         require(has_rows(data, tasks[i].counts), "counts, weight: a sample without rows");
     }
     const Kernels& kernels = active_kernels();
-    run_members(n, n_passes, checked_threads(n_threads), progress,
+    run_members(std::vector<Work>(n, {double(n_passes), 1}), checked_threads(n_threads), progress,
                 [&](size_t i, Control& control) { kernels.pbp_train(data, tasks[i], control); });
 }
 

@@ -1,12 +1,17 @@
 // Training by Adam and by variational inference.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "bind.hpp"
 #include "checks.hpp"
 #include "dispatch.hpp"
-#include "parallel.hpp"
+#include "placed_rows.hpp"
 #include "running.hpp"
 
 namespace extranets {
@@ -15,25 +20,10 @@ namespace {
 
 using namespace nb::literals;
 
-// Where the rows of a table lie in the bins of its columns: found once, read by all members.
-struct PlacedRows {
-    std::vector<uint8_t> bins;
-    std::vector<float> positions;
-
-    PlacedRows(const Kernels& kernels, const Encoding* encoding, size_t n_hidden, int n_threads, Data& data) {
-        if (!encoding || encoding->kind != EncodingKind::piecewise_linear || n_hidden == 0) return;
-        constexpr int64_t kRange = 8192;
-        bins.resize(size_t(data.n_rows) * size_t(encoding->n_columns));
-        positions.resize(bins.size());
-        data.bins = bins.data();
-        data.positions = positions.data();
-        const nb::gil_scoped_release release;
-        run_parallel((data.n_rows + kRange - 1) / kRange, n_threads, [&](int64_t i) {
-            kernels.place_rows(*encoding, data.X, data.n_inputs, i * kRange, std::min(data.n_rows, (i + 1) * kRange),
-                               bins.data(), positions.data());
-        });
-    }
-};
+// Whether the rows are placed in bins, which are never written out.
+bool by_bins(const Shape& shape) {
+    return shape.encoding && shape.encoding->kind == EncodingKind::piecewise_linear && shape.n_hidden > 0;
+}
 
 // What both kinds of training have in common: which networks, on which rows, and where their numbers go.
 struct Plan {
@@ -65,6 +55,17 @@ struct Plan {
         check_batch(options, data, samples.size_of(i), n_heads);
         return {members.data()[i], shape, samples.counts_of(i)};
     }
+
+    // Of member i, roughly, in the time that a row's passes through one weight take; measured with AVX-512. Bins are not passed
+    // one by one.
+    double epoch_cost(size_t i, const Shape& shape, const Options& options) const {
+        constexpr double kUpdate = 15, kRow = 300;  // Adam's step of a weight; a row, and each of its columns in bins
+        const double n_parameters = double(offset(i + 1) - offset(i)), n_rows = double(samples.size_of(i));
+        const bool bins = by_bins(shape);
+        const double n_passed = n_parameters - (bins ? double(encoding->n_entries) * shape.widths[0] : 0);
+        return n_rows * (n_passed + kRow * (1 + (bins ? encoding->n_columns : 0))) +
+               std::ceil(n_rows / options.batch_size) * kUpdate * n_parameters;
+    }
 };
 
 template <class T>
@@ -73,42 +74,90 @@ void require_rows(const char* name, const Out<T, 2>& array, size_t n_members, si
             "one row per member is needed, with the right number of columns");
 }
 
-// Fills parameters, loss_curve, scalars (loss, R^2, validation loss) and integers (epochs, attempts, outcome).
-void train(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weight, std::optional<In<float, 1>> adversarial,
-           std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows, In<uint32_t, 1> members,
-           In<int32_t, 2> widths, In<int64_t, 1> offsets, const EncodingArrays* encoding, Options options,
-           Out<float, 1> parameters, Out<float, 2> loss_curve, Out<double, 2> scalars, Out<int32_t, 2> integers, int n_threads,
-           nb::object progress) {
-    Memory().reads("X", X).reads("y", y).reads("weight", weight).reads("adversarial", adversarial).reads("counts", counts)
-        .reads("count_rows", count_rows).reads("members", members).reads("widths", widths).reads("offsets", offsets)
-        .writes("parameters", parameters).writes("loss_curve", loss_curve).writes("scalars", scalars)
-        .writes("integers", integers);
-    check_options(options);
-    Data data = data_of(X, y, weight, adversarial);
-    const size_t n = members.shape(0), n_epochs = size_t(options.n_epochs);
-    const Plan plan(members, widths, offsets, {counts, count_rows, n, data}, EncodingArrays::of(encoding, data.n_inputs));
-    require_rows("loss_curve", loss_curve, n, n_epochs);
-    require_rows("scalars", scalars, n, 3);
-    require_rows("integers", integers, n, 3);
-    require(plan.n_parameters() <= parameters.shape(0), "parameters is too small for offsets");
+// The networks of one ensemble, on which rows and how they are trained, and where their numbers go. Holds the caller's arrays,
+// which may change until they are used: train_all checks them.
+struct Training {
+    In<float, 2> X, y;
+    std::optional<In<float, 1>> weight, adversarial;
+    std::optional<In<uint16_t, 2>> counts;
+    std::optional<In<int32_t, 1>> count_rows;
+    In<uint32_t, 1> members;
+    In<int32_t, 2> widths;
+    In<int64_t, 1> offsets;
+    std::shared_ptr<const EncodingArrays> encoding;
+    Options options;
+    Out<float, 1> parameters;
+    Out<float, 2> loss_curve;
+    Out<double, 2> scalars;  // of each member: loss, R^2, validation loss
+    Out<int32_t, 2> integers;  // epochs, attempts, outcome
+
+    void add_to(Memory& memory) const {
+        memory.reads("X", X).reads("y", y).reads("weight", weight).reads("adversarial", adversarial).reads("counts", counts)
+            .reads("count_rows", count_rows).reads("members", members).reads("widths", widths).reads("offsets", offsets)
+            .writes("parameters", parameters).writes("loss_curve", loss_curve).writes("scalars", scalars)
+            .writes("integers", integers);
+    }
+};
+
+// A training that has been checked.
+struct CheckedTraining {
+    const Training& of;
+    Data data;
+    std::vector<MemberTask> tasks;
+    std::vector<Work> works;
+
+    CheckedTraining(const Training& t, const Kernels& kernels)
+        : of(t), data(data_of(t.X, t.y, t.weight, t.adversarial)), tasks(t.members.shape(0)) {
+        check_options(t.options);
+        const size_t n = tasks.size(), n_epochs = size_t(t.options.n_epochs);
+        const Encoding* encoding = EncodingArrays::of(t.encoding.get(), data.n_inputs);
+        const Plan plan(t.members, t.widths, t.offsets, {t.counts, t.count_rows, n, data}, encoding);
+        require_rows("loss_curve", t.loss_curve, n, n_epochs);
+        require_rows("scalars", t.scalars, n, 3);
+        require_rows("integers", t.integers, n, 3);
+        require(plan.n_parameters() <= t.parameters.shape(0), "parameters is too small for offsets");
+        const int n_heads = heads_of(data, t.options);
+        for (size_t i = 0; i < n; ++i) {
+            static_cast<Member&>(tasks[i]) = plan.member(i, kernels, data, t.options, n_heads);
+            tasks[i].parameters = t.parameters.data() + plan.offset(i);
+            tasks[i].loss_curve = t.loss_curve.data() + i * n_epochs;
+            works.push_back({double(t.options.n_epochs) * t.options.n_starts, plan.epoch_cost(i, tasks[i].shape, t.options)});
+        }
+    }
+
+    void hand_over() const {
+        for (size_t i = 0; i < tasks.size(); ++i) {
+            double* s = of.scalars.data() + 3 * i;
+            int32_t* k = of.integers.data() + 3 * i;
+            s[0] = tasks[i].train_loss, s[1] = tasks[i].train_r2, s[2] = tasks[i].validation_loss;
+            k[0] = tasks[i].n_epochs_run, k[1] = tasks[i].n_attempts, k[2] = int32_t(tasks[i].outcome);
+        }
+    }
+};
+
+// Fills the arrays of all trainings. Their members wait in one queue.
+void train_all(const std::vector<Training>& trainings, int n_threads, nb::object progress) {
+    checked_threads(n_threads);
     const Kernels& kernels = active_kernels();
-    const int n_heads = heads_of(data, options);
-    std::vector<MemberTask> tasks(n);
-    for (size_t i = 0; i < n; ++i) {
-        static_cast<Member&>(tasks[i]) = plan.member(i, kernels, data, options, n_heads);
-        tasks[i].parameters = parameters.data() + plan.offset(i);
-        tasks[i].loss_curve = loss_curve.data() + i * n_epochs;
+    Memory memory;
+    for (const Training& training : trainings) training.add_to(memory);
+    std::vector<CheckedTraining> checked;
+    for (const Training& training : trainings) checked.emplace_back(training, kernels);
+    PlacedRows placed;
+    std::vector<std::pair<const CheckedTraining*, MemberTask*>> queue;
+    std::vector<Work> works;
+    for (CheckedTraining& training : checked) {
+        for (MemberTask& task : training.tasks) queue.emplace_back(&training, &task);
+        if (!training.tasks.empty() && by_bins(training.tasks[0].shape))
+            placed.add(training.data, *training.tasks[0].shape.encoding);
+        works.insert(works.end(), training.works.begin(), training.works.end());
     }
-    const PlacedRows placed(kernels, plan.encoding, widths.shape(1), checked_threads(n_threads), data);
-    run_members(n, double(options.n_epochs) * options.n_starts, n_threads, progress, [&](size_t i, Control& control) {
-        kernels.train_member(data, options, tasks[i], control);
+    placed.place(kernels, n_threads);
+    run_members(works, n_threads, progress, [&](size_t i, Control& control) {
+        const auto [training, task] = queue[i];
+        kernels.train_member(training->data, training->of.options, *task, control);
     });
-    for (size_t i = 0; i < n; ++i) {
-        double* s = scalars.data() + 3 * i;
-        int32_t* k = integers.data() + 3 * i;
-        s[0] = tasks[i].train_loss, s[1] = tasks[i].train_r2, s[2] = tasks[i].validation_loss;
-        k[0] = tasks[i].n_epochs_run, k[1] = tasks[i].n_attempts, k[2] = int32_t(tasks[i].outcome);
-    }
+    for (const CheckedTraining& training : checked) training.hand_over();
 }
 
 // Fills every array that is not read: mean and std in the layout of parameters, the rest with a row per member.
@@ -133,6 +182,7 @@ void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1
             "mean or std is too small for offsets");
     const Kernels& kernels = active_kernels();
     std::vector<VariationalTask> tasks(n);
+    std::vector<Work> works;
     for (size_t i = 0; i < n; ++i) {
         static_cast<Member&>(tasks[i]) = plan.member(i, kernels, data, options, data.n_outputs);
         tasks[i].mean = mean.data() + plan.offset(i);
@@ -140,8 +190,9 @@ void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1
         tasks[i].noise_variance = noise_variance.data() + i * n_outputs;
         tasks[i].prior_variance = prior_variance.data() + i;
         tasks[i].loss_curve = loss_curve.data() + i * n_epochs;
+        works.push_back({double(n_epochs), plan.epoch_cost(i, tasks[i].shape, options)});
     }
-    run_members(n, options.n_epochs, checked_threads(n_threads), progress, [&](size_t i, Control& control) {
+    run_members(works, checked_threads(n_threads), progress, [&](size_t i, Control& control) {
         kernels.train_variational(data, options, tasks[i], control);
     });
     for (size_t i = 0; i < n; ++i) outcomes.data()[i] = int32_t(tasks[i].outcome);
@@ -160,18 +211,25 @@ double gradient(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1>> weig
     const size_t n = size_t(kernels.parameter_count(shape));
     require(parameters.shape(0) == n && out.shape(0) == n, "parameters or out do not fit widths");
     require(data.n_rows * n_heads < (int64_t(1) << 31), "X: a gradient is of fewer than 2^31 predictions");
-    const PlacedRows placed(kernels, shape.encoding, widths.shape(0), 1, data);
+    PlacedRows placed;
+    if (by_bins(shape)) placed.add(data, *shape.encoding);
+    placed.place(kernels, 1);
     return kernels.batch_gradient(data, options, shape, parameters.data(), out.data());
 }
 
 }  // namespace
 
 void bind_training(nb::module_& m) {
-    m.def("train", &train, "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(),
-          "adversarial"_a.noconvert().none(), "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(),
-          "members"_a.noconvert(), "widths"_a.noconvert(), "offsets"_a.noconvert(), "encoding"_a.none(), "options"_a,
-          "parameters"_a.noconvert(), "loss_curve"_a.noconvert(), "scalars"_a.noconvert(), "integers"_a.noconvert(),
-          "n_threads"_a, "progress"_a.none());
+    nb::class_<Training>(m, "Training")
+        .def(nb::init<In<float, 2>, In<float, 2>, std::optional<In<float, 1>>, std::optional<In<float, 1>>,
+                      std::optional<In<uint16_t, 2>>, std::optional<In<int32_t, 1>>, In<uint32_t, 1>, In<int32_t, 2>,
+                      In<int64_t, 1>, std::shared_ptr<const EncodingArrays>, Options, Out<float, 1>, Out<float, 2>,
+                      Out<double, 2>, Out<int32_t, 2>>(),
+             "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(), "adversarial"_a.noconvert().none(),
+             "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(), "members"_a.noconvert(), "widths"_a.noconvert(),
+             "offsets"_a.noconvert(), "encoding"_a.none(), "options"_a, "parameters"_a.noconvert(),
+             "loss_curve"_a.noconvert(), "scalars"_a.noconvert(), "integers"_a.noconvert());
+    m.def("train_all", &train_all, "trainings"_a, "n_threads"_a, "progress"_a.none());
     m.def("train_variational", &train_variational, "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(),
           "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(), "members"_a.noconvert(), "widths"_a.noconvert(),
           "offsets"_a.noconvert(), "options"_a, "mean"_a.noconvert(), "std"_a.noconvert(), "noise_variance"_a.noconvert(),

@@ -19,8 +19,8 @@ class CudaDoors:
     """Stands in for `extranets.engine.native` in tests that name no device."""
 
     @staticmethod
-    def train(*arguments, n_threads=1, **others):
-        return cuda.train(*arguments, **others)
+    def train_all(*arguments, n_threads=1, **others):
+        return cuda.train_all(*arguments, **others)
 
     @staticmethod
     def forward(*arguments, n_threads=1, **others):

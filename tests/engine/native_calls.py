@@ -43,7 +43,8 @@ class Stop(Exception):
 
 
 def stop(done: float) -> None:
-    raise Stop
+    if done < 1:
+        raise Stop
 
 
 def n_parameters(n_inputs: int, widths: Any, n_heads: int) -> int:
@@ -83,7 +84,7 @@ def _networks(n_inputs: int, n_heads: int) -> Arguments:
     return {"members": np.arange(N_MEMBERS, dtype=np.uint32), "widths": WIDTHS.copy(), "offsets": offsets}
 
 
-def train(encoding: Arguments | None = None, **options: Any) -> Arguments:
+def training(encoding: Arguments | None = None, **options: Any) -> Arguments:
     chosen = OPTIONS | options
     networks = _networks(N_INPUTS + _entries(encoding), N_OUTPUTS * (1 + chosen["loss"]))
     return {
@@ -97,9 +98,24 @@ def train(encoding: Arguments | None = None, **options: Any) -> Arguments:
         "loss_curve": np.empty((N_MEMBERS, N_EPOCHS), dtype=np.float32),
         "scalars": np.empty((N_MEMBERS, 3)),
         "integers": np.empty((N_MEMBERS, 3), dtype=np.int32),
-        "n_threads": 2,
-        "progress": stop,
     }
+
+
+def train(encoding: Arguments | None = None, **options: Any) -> Arguments:
+    """One training alone: a call of ``train_all``, whose arguments stand beside those of the training."""
+    return {**training(encoding, **options), "n_threads": 2, "progress": stop}
+
+
+def train_all() -> Arguments:
+    """Several trainings; the names are for the eye."""
+    table = _table()
+    trainings = {
+        "plain": training() | table,
+        "bins": training(bins(), loss=1) | table,
+        "the same bins": training(bins(), validation_fraction=0.3) | table,
+        "waves": training(waves(), n_starts=2),
+    }
+    return {"trainings": trainings, "n_threads": 2, "progress": stop}
 
 
 def train_variational() -> Arguments:
@@ -209,6 +225,12 @@ def random_normals() -> Arguments:
 def call(native: Any, name: str, arguments: Arguments) -> Any:
     """Calls a function of the module, or a method of Packed, with its objects made from their own arguments."""
     given = dict(arguments)
+    if name == "train":
+        around = {key: given.pop(key) for key in ("n_threads", "progress")}
+        return call(native, "train_all", {"trainings": {"alone": given}, **around})
+    if isinstance(given.get("trainings"), dict):
+        several = given["trainings"].values()
+        given["trainings"] = [call(native, "Training", one) if isinstance(one, dict) else one for one in several]
     if isinstance(given.get("encoding"), dict):
         given["encoding"] = native.Encoding(**given["encoding"])
     if isinstance(given.get("options"), dict):

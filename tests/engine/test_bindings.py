@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ F32, I32, I64 = np.float32, np.int32, np.int64
 WORKING = {
     "train": ("train", calls.train()),
     "train, Gaussian": ("train", calls.train(calls.bins(), loss=1, warm_up_epochs=1, validation_fraction=0.3)),
+    "train_all": ("train_all", calls.train_all()),
     "train_variational": ("train_variational", calls.train_variational()),
     "gradient": ("gradient", calls.gradient(calls.waves())),
     "pbp_train": ("pbp_train", calls.pbp_train()),
@@ -80,6 +83,66 @@ TRAINING = {
 @pytest.mark.parametrize(("changes", "message"), TRAINING.values(), ids=TRAINING.keys())
 def test_training_refuses(changes, message):
     refuses("train", calls.train() | changes, message)
+
+
+def shares(output, other):
+    """Changes the second training: its output lies in the memory of an array of the first one."""
+
+    def change(plain, bins):
+        array = plain[other]
+        size = bins[output].nbytes
+        bins[output] = array.reshape(-1).view(np.uint8)[:size].view(bins[output].dtype).reshape(bins[output].shape)
+
+    return change
+
+
+SEVERAL = {
+    "outputs of two trainings": (shares("scalars", "scalars"), "scalars and scalars share memory"),
+    "an output and another's input": (shares("integers", "counts"), "integers and counts share memory"),
+    "one that is wrong": (lambda plain, bins: bins.update(offsets=OFFSETS), "offsets do not fit widths"),
+    "one without epochs": (lambda plain, bins: bins["options"].update(n_epochs=0), "n_epochs and n_starts must be"),
+    "a column less": (lambda plain, bins: bins["encoding"].update(columns=np.array([0, 3], I32)), "is not in X"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), SEVERAL.values(), ids=SEVERAL.keys())
+def test_several_trainings_refuse(change, message):
+    arguments = copy.deepcopy(calls.train_all())
+    plain, bins, *_ = arguments["trainings"].values()
+    change(plain, bins)
+    before = plain["parameters"].copy()
+    refuses("train_all", arguments, message)
+    np.testing.assert_array_equal(plain["parameters"], before)  # nothing was trained
+
+
+@pytest.mark.parametrize("trainings", [None, 5, [None], [5], ["training"]])
+def test_what_is_no_training_is_refused(trainings):
+    with pytest.raises(TypeError, match="incompatible"):
+        _native.train_all(trainings, 1, None)
+
+
+def test_arrays_are_checked_when_they_are_used():
+    """What was fine when the training was made may have changed since."""
+    arguments = calls.training()
+    training = calls.call(_native, "Training", arguments)
+    arguments["offsets"][:] = [0, 10**9, 2 * 10**9]
+    with pytest.raises(ValueError, match="parameters is too small for offsets"):
+        _native.train_all([training], 1, None)
+
+
+def test_trainings_may_go_while_they_run():
+    """The callback is Python's and may do anything, so the call keeps what it needs."""
+    n_epochs, seen = 50_000, []
+    arguments = calls.training(calls.bins(), n_epochs=n_epochs) | {"loss_curve": np.empty((2, n_epochs), F32)}
+    trainings = [calls.call(_native, "Training", arguments)]
+
+    def clear(done):
+        trainings.clear()
+        arguments.clear()
+        seen.append(done)
+
+    _native.train_all(trainings, 2, clear)
+    assert seen[0] < 1
 
 
 VARIATIONAL = {

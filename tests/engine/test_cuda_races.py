@@ -17,7 +17,7 @@ PROGRAM = """
     import numpy as np
     from dataclasses import replace
     from extranets.encodings import learn_periodic, learn_piecewise_linear
-    from extranets.engine import Options, Passes, TrainingData, cuda
+    from extranets.engine import Options, Passes, TrainingData, cuda, train
     from extranets.engine.cuda import training
     from extranets.networks import Architecture, draw_members
     from tests.engine.conftest import at_most_in_shared
@@ -50,7 +50,7 @@ PROGRAM = """
         cuda.the_gpu = lambda: gpu
         for hidden, heads, encoding, options, given in kinds:
             members = draw_members(Architecture(3, hidden, 2, heads, encoding), 0.8, seed=5, ids=np.arange(2))
-            trained = cuda.train(members, TrainingData(X, y, **given), options, 9)
+            trained = train(members, TrainingData(X, y, **given), options, 9, device="cuda")
             cuda.forward(trained.ensemble, X, Passes(3, dropout_keep=0.7, input_keep=0.8))
             cuda.Moments(trained.ensemble)(X)
     print("all trained", len(gpu.launched))

@@ -8,9 +8,9 @@ specification that both are tested against. ``variational`` and ``pbp`` train Ga
 
 from extranets.engine import pbp, variational
 from extranets.engine.data import TrainingData
-from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, Training, moments, train, train_all
+from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train, train_all
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
-from extranets.engine.options import Options, Trained, joined
+from extranets.engine.options import Options, Trained, Training, joined
 from extranets.engine.passes import Passes
 
 __all__ = [

@@ -16,25 +16,27 @@ class Packed:
     def moments(self, X: Any, mean: Any, variance: Any, mean_variance: Any, n_threads: int) -> None: ...
     def jacobian(self, X: Any, head: int, out: Any, n_threads: int) -> None: ...
 
-def train(
-    X: Any,
-    y: Any,
-    weight: Any,
-    adversarial: Any,
-    counts: Any,
-    count_rows: Any,
-    members: Any,
-    widths: Any,
-    offsets: Any,
-    encoding: Encoding | None,
-    options: Options,
-    parameters: Any,
-    loss_curve: Any,
-    scalars: Any,
-    integers: Any,
-    n_threads: int,
-    progress: Callable[[float], object] | None,
-) -> None: ...
+class Training:
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        adversarial: Any,
+        counts: Any,
+        count_rows: Any,
+        members: Any,
+        widths: Any,
+        offsets: Any,
+        encoding: Encoding | None,
+        options: Options,
+        parameters: Any,
+        loss_curve: Any,
+        scalars: Any,
+        integers: Any,
+    ) -> None: ...
+
+def train_all(trainings: list[Training], n_threads: int, progress: Callable[[float], object] | None) -> None: ...
 def train_variational(
     X: Any,
     y: Any,

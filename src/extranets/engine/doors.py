@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Literal, Protocol, TypedDict
 
@@ -12,7 +11,8 @@ import numpy.typing as npt
 from extranets._arrays import Array, Float32
 from extranets.engine import native
 from extranets.engine.data import TrainingData
-from extranets.engine.options import Options, Trained
+from extranets.engine.native import TrainingDiverged
+from extranets.engine.options import Options, Trained, Training
 from extranets.engine.passes import Passes
 from extranets.networks import Ensemble, Members
 
@@ -58,7 +58,7 @@ def train(
     device : {"cpu", "cuda"}
         Where to train. Streams and arithmetic are the same, so that results agree to float32 rounding over short runs.
     progress : callable, optional
-        Called on the calling thread several times a second with the share of the work that is done.
+        Called on the calling thread several times a second with the share of the work that is done, at last with 1.
 
     Raises
     ------
@@ -67,32 +67,49 @@ def train(
     ValueError
         If data, members and options do not fit each other.
     """
-    data.check_members(members)
+    alone = [Training(members, data, options, seed)]
+    found = train_all(alone, device=device, n_threads=n_threads, progress=progress)[0]
+    if isinstance(found, TrainingDiverged):
+        raise found
+    return found
+
+
+def train_all(
+    trainings: Sequence[Training],
+    *,
+    device: Device = "cpu",
+    n_threads: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> list[Trained | TrainingDiverged]:
+    """Train several ensembles in one call, each with its own networks, rows and options.
+
+    Every result is what :func:`train` gives for its training alone, to the last bit. On the CPU the members of all trainings
+    wait in one queue, so that no thread idles before all are done. A GPU does one training after the other.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}
+        As in :func:`train`.
+    progress : callable, optional
+        As in :func:`train`: the share of the work of all trainings.
+
+    Returns
+    -------
+    list of Trained or TrainingDiverged
+        In the order of ``trainings``. What :func:`train` would raise stands in the place of its training.
+
+    Examples
+    --------
+    >>> from extranets.networks import Architecture, draw_members
+    >>> data = TrainingData([[0], [1], [2]], [0, 1, 4])
+    >>> members = [draw_members(Architecture(1, (n,), 1, 1), 1.0, seed=0, ids=[0, 1]) for n in (4, 8)]
+    >>> small, large = train_all([Training(each, data, Options(n_epochs=5), seed=0) for each in members])
+    >>> len(small.ensemble.parameters), len(large.ensemble.parameters)
+    (26, 50)
+    """
     if device == "cuda":
-        return _cuda().train(members, data, options, seed, progress=progress)
-    return native.train(members, data, options, seed, n_threads=n_threads, progress=progress)
-
-
-@dataclass(frozen=True)
-class Training:
-    """shim"""
-
-    members: Members
-    data: TrainingData
-    options: Options
-    seed: int
-
-
-def train_all(trainings, *, device="cpu", n_threads=1, progress=None):
-    out = []
-    for i, t in enumerate(trainings):
-        try:
-            out.append(train(t.members, t.data, t.options, t.seed, device=device, n_threads=n_threads))
-        except native.TrainingDiverged as e:
-            out.append(e)
-        if progress is not None:
-            progress((i + 1) / len(trainings))
-    return out
+        return list(_cuda().train_all(trainings, progress=progress))
+    return native.train_all(trainings, n_threads=n_threads, progress=progress)
 
 
 def forward(

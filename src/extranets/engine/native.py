@@ -14,7 +14,7 @@ import extranets.engine._native as _native
 from extranets._arrays import Array, Float32
 from extranets.encodings import PiecewiseLinear
 from extranets.engine.data import TrainingData, float32
-from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained
+from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained, Training
 from extranets.engine.passes import Passes
 from extranets.networks import Architecture, Ensemble, Members
 
@@ -75,45 +75,50 @@ def member_arrays(members: Members) -> dict[str, Any]:
     }
 
 
-def train(
-    members: Members,
-    data: TrainingData,
-    options: Options,
-    seed: int,
-    *,
-    n_threads: int = 1,
-    progress: Callable[[float], object] | None = None,
-) -> Trained:
-    """As :func:`extranets.engine.train`, on the cores of this machine."""
-    n, n_epochs = len(members), options.n_epochs
-    parameters = np.empty(members.offsets[-1], dtype=np.float32)
-    loss_curve = np.empty((n, n_epochs), dtype=np.float32)
-    scalars = np.empty((n, 3))
-    integers = np.empty((n, 3), dtype=np.int32)
-    _native.train(
-        **data_arrays(data),
-        **member_arrays(members),
-        adversarial=data.adversarial,
-        encoding=_encoding(members.architecture),
-        options=native_options(options, seed),
-        parameters=parameters,
-        loss_curve=loss_curve,
-        scalars=scalars,
-        integers=integers,
-        n_threads=n_threads,
-        progress=progress,
+class _Results:
+    """Where the extension writes what it has found about the members of one training."""
+
+    def __init__(self, training: Training) -> None:
+        n = len(training.members)
+        self.parameters = np.empty(training.members.offsets[-1], dtype=np.float32)
+        self.loss_curve = np.empty((n, training.options.n_epochs), dtype=np.float32)
+        self.scalars = np.empty((n, 3))
+        self.integers = np.empty((n, 3), dtype=np.int32)
+
+    def of(self, training: Training) -> Trained | TrainingDiverged:
+        n_epochs, n_attempts, outcomes = self.integers.T
+        error = diverged(training.members, outcomes, in_any_start(training.options))
+        return error or Trained(
+            Ensemble(training.members, self.parameters),
+            self.loss_curve,
+            train_loss=self.scalars[:, 0],
+            train_r2=self.scalars[:, 1],
+            validation_loss=self.scalars[:, 2],
+            n_epochs=n_epochs,
+            n_attempts=n_attempts,
+            collapsed=outcomes == _COLLAPSED,
+        )
+
+
+def _native_training(training: Training, results: _Results) -> Any:
+    return _native.Training(
+        **data_arrays(training.data),
+        **member_arrays(training.members),
+        adversarial=training.data.adversarial,
+        encoding=_encoding(training.members.architecture),
+        options=native_options(training.options, training.seed),
+        **vars(results),
     )
-    raise_if_diverged(members, integers[:, 2], in_any_start(options))
-    return Trained(
-        Ensemble(members, parameters),
-        loss_curve,
-        train_loss=scalars[:, 0],
-        train_r2=scalars[:, 1],
-        validation_loss=scalars[:, 2],
-        n_epochs=integers[:, 0],
-        n_attempts=integers[:, 1],
-        collapsed=integers[:, 2] == _COLLAPSED,
-    )
+
+
+def train_all(
+    trainings: Sequence[Training], *, n_threads: int = 1, progress: Callable[[float], object] | None = None
+) -> list[Trained | TrainingDiverged]:
+    """As :func:`extranets.engine.train_all`, on the cores of this machine."""
+    results = [_Results(training) for training in trainings]
+    pairs = list(zip(trainings, results, strict=True))
+    _native.train_all([_native_training(*pair) for pair in pairs], n_threads, progress)
+    return [found.of(training) for training, found in pairs]
 
 
 def in_any_start(options: Options) -> str:
@@ -121,14 +126,16 @@ def in_any_start(options: Options) -> str:
     return f"in any of {n_starts} starts. Lower learning_rate_init, or set max_grad_norm=1.0"
 
 
-def raise_if_diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> None:
-    diverged = np.flatnonzero(outcomes == _NOT_FINITE)
-    if len(diverged):
-        names = ", ".join(str(int(i)) for i in members.ids[diverged[:10]]) + (", ..." if len(diverged) > 10 else "")
-        raise TrainingDiverged(
-            f"The loss of {len(diverged)} of {len(members)} networks (member {names}) was not finite {end_of_sentence}.",
-            [int(i) for i in members.ids[diverged]],
-        )
+def diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> TrainingDiverged | None:
+    """The error that names the members whose loss was not finite; None where all were."""
+    which = np.flatnonzero(outcomes == _NOT_FINITE)
+    if len(which) == 0:
+        return None
+    names = ", ".join(str(int(i)) for i in members.ids[which[:10]]) + (", ..." if len(which) > 10 else "")
+    return TrainingDiverged(
+        f"The loss of {len(which)} of {len(members)} networks (member {names}) was not finite {end_of_sentence}.",
+        [int(i) for i in members.ids[which]],
+    )
 
 
 def _packed(ensemble: Ensemble) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
+from extranets.engine.data import TrainingData
 from extranets.model_file import storable
-from extranets.networks import Ensemble
+from extranets.networks import Ensemble, Members
 
 Loss = Literal["squared_error", "gaussian_nll"]
 Schedule = Literal["constant", "linear", "cosine"]
@@ -81,6 +82,32 @@ class Options:
             raise ValueError(f"warm_up_epochs must not be negative, got {self.warm_up_epochs}")
         if self.warm_up_epochs > 0 and self.loss != "gaussian_nll":
             raise ValueError(f"warm_up_epochs is for loss='gaussian_nll'; {self.loss!r} has no variance to hold")
+
+
+@dataclass(frozen=True)
+class Training:
+    """One ensemble to train: which networks, on which rows, and how.
+
+    Raises
+    ------
+    ValueError
+        If the members cannot be trained on these rows.
+
+    Examples
+    --------
+    >>> from extranets.networks import Architecture, draw_members
+    >>> members = draw_members(Architecture(1, (8,), 1, 1), 0.9, seed=0, ids=[0, 1, 2])
+    >>> len(Training(members, TrainingData([[0], [1], [2]], [0, 1, 4]), Options(n_epochs=5), seed=0).members)
+    3
+    """
+
+    members: Members
+    data: TrainingData
+    options: Options
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.data.check_members(self.members)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import extranets.engine._native as _native
 from extranets._arrays import Float32
 from extranets._random import Purpose, normals
 from extranets.engine.data import TrainingData
-from extranets.engine.native import data_arrays, member_arrays, native_options, raise_if_diverged
+from extranets.engine.native import data_arrays, diverged, member_arrays, native_options
 from extranets.engine.options import Options
 from extranets.model_file import require, storable
 from extranets.networks import Ensemble, Members
@@ -105,7 +105,9 @@ def train(
         n_threads=n_threads,
         progress=progress,
     )
-    raise_if_diverged(members, outcomes, "under variational inference. Lower learning_rate_init")
+    error = diverged(members, outcomes, "under variational inference. Lower learning_rate_init")
+    if error is not None:
+        raise error
     return Posterior(members, **out)
 
 

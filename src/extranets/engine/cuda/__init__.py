@@ -7,7 +7,7 @@ Results are plain host arrays: a model that was trained here loads and predicts 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,48 +19,73 @@ from extranets.engine.cuda.gpu import NoGpu, the_gpu
 from extranets.engine.cuda.prediction import EnsembleOnGpu
 from extranets.engine.cuda.starts import Result
 from extranets.engine.data import TrainingData, float32
-from extranets.engine.native import in_any_start, raise_if_diverged
-from extranets.engine.options import Options, Trained, joined
+from extranets.engine.native import TrainingDiverged, diverged, in_any_start
+from extranets.engine.options import Options, Trained, Training, joined
 from extranets.engine.passes import Passes
 from extranets.networks import Ensemble, Members
 
-__all__ = ["Moments", "NoGpu", "forward", "the_gpu", "train"]
+__all__ = ["Moments", "NoGpu", "forward", "the_gpu", "train_all"]
 
 _MEMORY_SHARE = 0.8  # of what is free
 _one_at_a_time = threading.Lock()  # trainings in several threads would count on the same free memory
 
 
-def train(
-    members: Members,
-    data: TrainingData,
-    options: Options,
-    seed: int,
-    *,
-    progress: Callable[[float], object] | None = None,
-) -> Trained:
-    """As :func:`extranets.engine.native.train`."""
-    check_training(members, options)
+def train_all(
+    trainings: Sequence[Training], *, progress: Callable[[float], object] | None = None
+) -> list[Trained | TrainingDiverged]:
+    """As :func:`extranets.engine.native.train_all`, one training after the other."""
+    for each in trainings:
+        check_training(each.members, each.options)
+    report = _Rising(progress or (lambda share: None))
+    found, done, whole = [], 0.0, sum(map(_cost, trainings))
     with _one_at_a_time:
-        results = _train_all(members, data, options, seed, progress or (lambda share: None))
-    raise_if_diverged(members, np.concatenate([result.starts.outcome for result in results]), in_any_start(options))
-    return joined([result.trained for result in results])
+        for each in trainings:
+            share = _cost(each) / whole
+            found.append(_train(each, _part_of(report, done, share)))
+            done += share
+    report(1.0)
+    return found
 
 
-def _train_all(
-    members: Members, data: TrainingData, options: Options, seed: int, report: Callable[[float], object]
-) -> list[Result]:
+def _cost(one: Training) -> float:
+    """Roughly the time of a training whose members work side by side: that of its steps."""
+    options, n_rows = one.options, len(one.data.X)
+    return options.n_starts * options.n_epochs * max(1, n_rows / options.batch_size)
+
+
+class _Rising:
+    """Progress that never falls, though a start that will be replaced was none."""
+
+    def __init__(self, report: Callable[[float], object]) -> None:
+        self.report, self.shown = report, 0.0
+
+    def __call__(self, done: float) -> None:
+        self.shown = min(1.0, max(self.shown, done))
+        self.report(self.shown)
+
+
+def _part_of(report: Callable[[float], object], before: float, share: float) -> Callable[[float], object]:
+    """The progress of a share of the work, which begins when ``before`` is done."""
+    return lambda done: report(before + share * done)
+
+
+def _train(one: Training, report: Callable[[float], object]) -> Trained | TrainingDiverged:
+    results = _members_trained(one, report)
+    outcomes = np.concatenate([result.starts.outcome for result in results])
+    error = diverged(one.members, outcomes, in_any_start(one.options))
+    return error or joined([result.trained for result in results])
+
+
+def _members_trained(one: Training, report: Callable[[float], object]) -> list[Result]:
     """As many members at once as the GPU's memory has room for, fewer if that was too many."""
+    members, data, options = one.members, one.data, one.options
     gpu, results = the_gpu(), []
-    begin, at_once = 0, members_at_once(members, data, options)
-    while begin < len(members):
-        some = slice(begin, min(begin + at_once, len(members)))
-        before, share = begin / len(members), (some.stop - begin) / len(members)
-
-        def partly(done: float, before: float = before, share: float = share) -> None:
-            report(before + share * done)
-
+    begin, at_once, n = 0, members_at_once(members, data, options), len(members)
+    while begin < n:
+        some = slice(begin, min(begin + at_once, n))
+        partly = _part_of(report, begin / n, (some.stop - begin) / n)
         try:
-            results.append(training.train(gpu, members[some], data.of_members(some), options, seed, partly))
+            results.append(training.train(gpu, members[some], data.of_members(some), options, one.seed, partly))
         except gpu.OutOfMemory:
             gpu.release()
             if at_once == 1:
