@@ -147,6 +147,7 @@ class MCDropoutRegressor(TrainedRegressor):
         X, y = self._check_held_out(X, y)
         model = self._chosen()
         std = np.sqrt(self._pass_variance(model, tau))
+        assert isinstance(model.source, DropoutPasses)  # which `source_kind` sees to
         step = max(1, BLOCK_SIZE // model.source.n_members)
         total = 0.0
         for begin in range(0, len(y), step):

@@ -19,6 +19,7 @@ from extranets.onnx_graph import Bounds, Value, percentile_bounds
 from extranets.predictor.graph_parts import in_units
 from extranets.predictor.intervals.bootstrap_normal import BootstrapNormal
 from extranets.predictor.part import Source
+from extranets.predictor.sources.resampled import Resampled
 from extranets.predictor.units import Units
 
 
@@ -37,6 +38,7 @@ class BootstrapPercentile(BootstrapNormal):
         return percentiles(units.y.undo(centres), levels)
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
+        assert isinstance(source, Resampled)  # which the bootstrap's `source_kind` sees to
         return percentile_bounds(in_units(source.graph_members(x), units.y), source.n_members, levels)
 
 

@@ -36,7 +36,7 @@ class CentredMoments:
     centre: Callable[[Array, Array], Array]
 
     @property
-    def n_members(self) -> int:
+    def n_members(self) -> float:
         return self.resampled.n_members
 
     def __call__(self, X: Float32) -> tuple[Array, Array, None]:
