@@ -8,8 +8,6 @@ from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from extranets import engine
 from extranets._sklearn import Range, StrOptions
 from extranets.encodings import has_numeric_columns

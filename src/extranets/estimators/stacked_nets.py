@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-
 from extranets import engine
 from extranets._progress import thread_count
 from extranets._random import draw_seed
@@ -146,9 +145,7 @@ class StackedNetsRegressor(NetsRegressor):
         evidence = Evidence(held, source.n_members)
         shape = DISTRIBUTIONS[self.distribution]
         model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, shape).expecting(evidence)
-        return Fit(
-            model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, "noise_model": noise_model}}
-        )
+        return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, "noise_model": noise_model}})
 
     def _resolved_noise_model(self, n_rows: int) -> str:
         """With nothing left to choose."""

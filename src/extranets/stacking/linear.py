@@ -39,7 +39,9 @@ def fit_ridge(sample: Sample, plan: Plan) -> Ensemble | None:
         for by_fold in found
     ]
     best = found[int(np.argmin(errors))]
-    return _as_networks([(slope if rotation is None else rotation @ slope, intercept) for slope, intercept in best], plan)
+    return _as_networks(
+        [(slope if rotation is None else rotation @ slope, intercept) for slope, intercept in best], plan
+    )
 
 
 class _Sums:
