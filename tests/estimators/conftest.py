@@ -19,9 +19,13 @@ SMALL = {
 
 
 def small(name):
-    cls = getattr(extranets.estimators, name)
-    known = cls().get_params()
-    return cls(**{key: value for key, value in SMALL.items() if key in known})
+    return with_known(getattr(extranets.estimators, name)(), SMALL)
+
+
+def with_known(estimator, parameters):
+    """The estimator with those of the parameters that it has."""
+    known = estimator.get_params()
+    return estimator.set_params(**{key: value for key, value in parameters.items() if key in known})
 
 
 @pytest.fixture(params=extranets.estimators.__all__)

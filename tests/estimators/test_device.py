@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,13 +21,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 import extranets
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, StackedNetsRegressor
 from extranets.data import linear_process
 from extranets.engine import cuda
 from extranets.engine.cuda import gpu, training
 from extranets.estimators.trained import TrainedRegressor
+from extranets.stacking import Kind
 from tests.engine.cuda_on_host import HostGpu
-from tests.estimators.conftest import small
+from tests.estimators.conftest import small, with_known
 from tests.gpu import gpu_or_none, needs_gpu
 from tests.model_file.forging import take_apart
 
@@ -53,7 +55,15 @@ def table():
 
 @pytest.fixture(params=WITH_DEVICE)
 def estimator(request):
-    return small(request.param).set_params(**SHORT)
+    return with_known(small(request.param), SHORT | {"n_folds": 2})
+
+
+@pytest.fixture(autouse=True)
+def short_kinds(monkeypatch):
+    """A stack's kinds are trained as shortly as the other estimators' networks."""
+    own = Kind.options
+    changes = {"n_epochs": SHORT["max_iter"], "learning_rate": SHORT["learning_rate_init"], "max_restarts": 0}
+    monkeypatch.setattr(Kind, "options", lambda self, *args: replace(own(self, *args), **changes, collapse_r2=-1e9))
 
 
 @pytest.fixture
@@ -106,9 +116,9 @@ def test_estimators_whose_networks_adam_trains_have_a_device():
     assert set(WITH_DEVICE) == {
         name
         for name in extranets.estimators.__all__
-        if issubclass(getattr(extranets.estimators, name), TrainedRegressor)
+        if issubclass(getattr(extranets.estimators, name), TrainedRegressor | StackedNetsRegressor)
     }
-    assert "ExtraNetsRegressor" in WITH_DEVICE and len(WITH_DEVICE) >= 5
+    assert {"ExtraNetsRegressor", "StackedNetsRegressor"} <= set(WITH_DEVICE) and len(WITH_DEVICE) >= 6
 
 
 def test_both_devices_make_the_same_model(estimator, table, kernels):
@@ -186,7 +196,7 @@ def test_files_from_both_devices_have_the_same_parameters(estimator, table, kern
     for device in ("cpu", "cuda"):
         clone(estimator).set_params(device=device).fit(X, y).save(tmp_path / device)
         parameters.append(take_apart((tmp_path / device).read_bytes()).stored["parameters"])
-    assert parameters[0] == parameters[1] and "max_iter" in str(parameters) and "device" not in str(parameters)
+    assert parameters[0] == parameters[1] and "random_state" in str(parameters) and "device" not in str(parameters)
 
 
 def test_a_loaded_model_moves_to_the_gpu(table, kernels, tmp_path):

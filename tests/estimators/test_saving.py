@@ -21,6 +21,7 @@ from extranets import (
     PBPRegressor,
 )
 from extranets.data import linear_process
+from tests.estimators.conftest import with_known
 from tests.model_file.forging import take_apart
 
 pytestmark = pytest.mark.filterwarnings(
@@ -42,7 +43,7 @@ def table():
 @pytest.fixture
 def estimator(estimator):
     """Each estimator in turn, even smaller than elsewhere: what it has learned does not matter here."""
-    return estimator.set_params(hidden_layer_sizes=(4,), max_iter=8)
+    return with_known(estimator, {"hidden_layer_sizes": (4,), "max_iter": 8, "n_folds": 2})
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from extranets import (
     ExtraNetsRegressor,
     MCDropoutRegressor,
     PBPRegressor,
+    StackedNetsRegressor,
     VariationalRegressor,
 )
 
@@ -30,6 +31,7 @@ MODELS = {
     "delta method": DeltaMethodRegressor(**QUICK),
     "variational inference": VariationalRegressor(**QUICK, n_passes=7),
     "probabilistic back-propagation": PBPRegressor(**QUICK, n_passes=7),
+    "stacked networks": StackedNetsRegressor(effort="low", n_folds=3, members_per_fold=2, random_state=0, n_jobs=1),
 }
 
 

@@ -6,6 +6,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from extranets import engine
 from extranets._progress import thread_count
 from extranets._random import draw_seed
@@ -16,8 +18,8 @@ from extranets.estimators.copies import warn_of_copies
 from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import COMMON_CONSTRAINTS, HELD_OUT_CONSTRAINTS, TRAINING_CONSTRAINTS, documented
 from extranets.held_out import ENOUGH_ROWS, Sample
-from extranets.model_file import storable
-from extranets.model_file.typed import check_types
+from extranets.model_file import require, storable
+from extranets.model_file.typed import check_types, fits
 from extranets.predictor import Evidence, Predictor, Units
 from extranets.predictor.distributions import DISTRIBUTIONS
 from extranets.predictor.intervals import Calibrated, Total
@@ -29,7 +31,17 @@ from extranets.stacking import Effort, Found, grow
 from extranets.uncertainty.components import HeldOut
 
 OFFERED: tuple[type[Interval], ...] = (Calibrated, Total)
-CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[Any], "noise_model": str}  # what `settings_` tells
+# What `settings_` tells, about every model in it, and about those that are networks.
+CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[dict[str, Any]], "noise_model": str}
+OF_MODELS: dict[str, Any] = {"hidden_layer_sizes": tuple[int, ...], "weight": float, "r2": float}
+OF_NETWORKS: dict[str, Any] = {
+    "numeric_encoding": str | None,
+    "n_bins": int | None,
+    "alpha": float,
+    "learning_rate_init": float,
+    "batch_size": int,
+    "max_iter": int,
+}
 
 
 @storable("StackedNetsRegressor")
@@ -172,4 +184,14 @@ class StackedNetsRegressor(NetsRegressor):
         return {"device": self.device, "n_threads": thread_count(self.n_jobs)}
 
     def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
-        check_types(extras["settings_"], CHOSEN)
+        source, chosen = model.source, extras["settings_"]
+        of_folds = isinstance(source, Stack) and all(type(each) is FoldNetworks for each in source.sources)
+        require(of_folds, "the networks are not those of folds")
+        check_types(chosen, CHOSEN)
+        require(2 <= chosen["n_folds"] <= n_rows, "so many folds cannot be")
+        for each in chosen["models"]:
+            check_types(each, OF_MODELS | OF_NETWORKS, optional=OF_NETWORKS)
+            require(-np.inf < each["r2"] <= 1, "a model's r2 cannot be")
+            numbers = [value for name, value in each.items() if name != "r2" and fits(value, float)]
+            require(all(0 <= value < np.inf for value in numbers), "a model's settings are negative or not finite")
+        require(abs(sum(each["weight"] for each in chosen["models"]) - 1) < 1e-6, "the models' weights do not make one")

@@ -1,6 +1,9 @@
-"""Ridge regressions, one for every fold, from sums of products that are computed once."""
+"""Ridge regressions, one for every fold, from sums of products of each fold's rows."""
 
 from __future__ import annotations
+
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -27,18 +30,19 @@ def fit_ridge(sample: Sample, plan: Plan) -> Ensemble | None:
     if k > n:  # all that n rows can tell lies in n directions, and a penalty on squares does not mind a rotation
         rotation = np.linalg.svd(sample.X.astype(np.float64), full_matrices=False)[2].T
         Z = sample.X @ rotation
-    total = _Sums.of(Z, sample.y, sample.weight, np.arange(n))
-    rows = [np.flatnonzero(plan.fold_of_row == fold) for fold in range(plan.n_folds)]
-    kept = [total - _Sums.of(Z, sample.y, sample.weight, held) for held in rows]
-    found = [[sums.solve(penalty) for sums in kept] for penalty in PENALTIES]
-    errors = [
-        sum(
-            float(sample.weight[held] @ ((Z[held] @ slope + intercept - sample.y[held]) ** 2).sum(axis=1))
-            for held, (slope, intercept) in zip(rows, by_fold, strict=True)
-        )
-        for by_fold in found
+    # What a fold keeps is added up, not subtracted from all: one heavy row would leave rounding errors alone.
+    by_fold = [
+        _Sums.of(Z, sample.y, sample.weight, np.flatnonzero(plan.fold_of_row == fold))
+        for fold in range(-1, plan.n_folds)
     ]
-    best = found[int(np.argmin(errors))]
+    found, errors = [], np.zeros(len(PENALTIES))
+    for fold in range(plan.n_folds):
+        held = np.flatnonzero(plan.fold_of_row == fold)
+        kept = reduce(add, [*by_fold[: fold + 1], *by_fold[fold + 2 :]])
+        found.append([kept.solve(penalty) for penalty in PENALTIES])
+        residuals = [Z[held] @ slope + intercept - sample.y[held] for slope, intercept in found[-1]]
+        errors += [sample.weight[held] @ (each**2).sum(axis=1) for each in residuals]
+    best = [by_penalty[int(np.argmin(errors))] for by_penalty in found]
     return _as_networks(
         [(slope if rotation is None else rotation @ slope, intercept) for slope, intercept in best], plan
     )
@@ -62,8 +66,8 @@ class _Sums:
             target += weighted.T @ y[some]
         return cls(gram, target)
 
-    def __sub__(self, other: _Sums) -> _Sums:
-        return _Sums(self.gram - other.gram, self.target - other.target)
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(self.gram + other.gram, self.target + other.target)
 
     def solve(self, penalty: float) -> tuple[Array, Array]:
         """Slopes and intercepts; the intercepts have no penalty. Shapes: ``(k, n_outputs)``, ``(n_outputs,)``."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 
-PENALTY = 1e-3  # on squared weights, in units of the models' mean squared error: of two that are alike, both get half
+PENALTY = 1e-3  # on squared weights, in units of each model's own squared error: of two that are alike, both get half
 
 
 def stacking_weights(residuals: Array, weight: Array) -> Array:
@@ -26,12 +26,14 @@ def stacking_weights(residuals: Array, weight: Array) -> Array:
     from scipy.optimize import nnls
 
     products = error_products(residuals, weight)
-    size = float(np.trace(products)) / len(products)
-    if size <= 0:  # a constant target has no errors
-        return np.full(len(products), 1 / len(products))
-    lower = np.linalg.cholesky(products / size + PENALTY * np.eye(len(products)))
+    size = np.sqrt(np.diagonal(products))
+    perfect = size == 0
+    if perfect.any():  # as all are of a constant target
+        return perfect / perfect.sum()
+    # In units of each model's own error, so that one that is far off does not blur what is known about the others.
+    lower = np.linalg.cholesky(products / np.outer(size, size) + PENALTY * np.eye(len(size)))
     # Least w'Cw among weights with sum one is, but for scale, the minimum of w'Cw / 2 - sum(w).
-    found = nnls(lower.T, np.linalg.solve(lower, np.ones(len(products))))[0]
+    found = nnls(lower.T, np.linalg.solve(lower, size.min() / size))[0] / size
     return np.asarray(found / found.sum())
 
 

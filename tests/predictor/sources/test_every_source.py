@@ -25,6 +25,7 @@ WHERE = {
     sources.Linearised: "delta method",
     sources.Resampled: "bootstrap",
     sources.WeightSamples: "variational inference",
+    sources.FoldNetworks: "stacked networks",
 }
 PASSES = (sources.DropoutPasses, sources.WeightSamples)  # which average passes
 DRAWN = (sources.GaussianWeights,)  # whose members are drawn beside the prediction
@@ -37,6 +38,8 @@ def source(kind):
         both = [models.predictor(name).source for name in ("constant noise", "bootstrap")]
         return sources.Stack(both, np.array([0.25, 0.75]))
     found = models.predictor(WHERE[kind]).source
+    if kind is sources.FoldNetworks:
+        found = found.sources[-1]
     assert type(found) is kind
     return found
 
@@ -95,8 +98,9 @@ def test_a_graph_computes_the_same(source, X):
         np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5)
 
 
-def test_a_graph_has_the_members_that_bounds_of_the_bootstrap_need():
-    model = models.predictor("bootstrap")
+@pytest.mark.parametrize("name", ["bootstrap", "stacked networks"])
+def test_a_graph_has_the_members_that_bounds_of_its_own_need(name):
+    model = models.predictor(name)
     X = models.inputs(model)
     found = run(model.source.graph_members, X)
     np.testing.assert_allclose(found, model.source.members(X, models.MACHINE), rtol=1e-3, atol=1e-5)
@@ -147,10 +151,14 @@ def test_a_stored_one_with_a_seed_that_cannot_be_is_refused(source):
         (sources.DropoutPasses, {"networks": "bootstrap"}, "not one network"),
         (sources.TrainedNetworks, {"n_drawn": 3}, "more members than were drawn"),
         (sources.TrainedNetworks, {"restarts": np.zeros(3, np.int32)}, "restarts do not fit"),
+        (sources.FoldNetworks, {"ensemble": "heads for the noise"}, "not networks of means"),
     ],
 )
 def test_a_stored_one_whose_parts_do_not_go_together_is_refused(source, part, message):
-    given = {key: models.predictor(each).source.networks if key == "networks" else each for key, each in part.items()}
+    given = {
+        key: getattr(models.predictor(each).source, key) if isinstance(each, str) and each in models.MODELS else each
+        for key, each in part.items()
+    }
     with pytest.raises(ValueError, match=message):
         checked(dataclasses.replace(source, **given))
 

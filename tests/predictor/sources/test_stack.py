@@ -19,6 +19,7 @@ from extranets.predictor.export import export
 from extranets.predictor.intervals import Calibrated, Paper, Total
 from extranets.predictor.noise import ConstantNoise
 from extranets.predictor.sources import Recipe, Stack, TrainedNetworks
+from extranets.uncertainty.stacking import effective_members
 from tests.graphs import run
 from tests.predictor import models
 
@@ -102,9 +103,9 @@ def test_the_mean_alone_asks_each_source_for_its_own():
 def test_parameters_that_may_change_after_fit_reach_every_source():
     dropout = models.predictor("dropout").source
     stack = Stack([dropout, models.predictor("constant noise").source], np.array([0.5, 0.5]))
-    assert stack.construction() == {"n_passes": 7} and stack.n_members == 7 + 4
+    assert stack.construction() == {"n_passes": 7} and stack.n_members == effective_members([0.5, 0.5], [7, 4])
     fewer = stack.choosing(Choice(n_passes=2), Total())
-    assert fewer.construction() == {"n_passes": 2} and fewer.n_members == 2 + 4
+    assert fewer.construction() == {"n_passes": 2} and fewer.n_members == effective_members([0.5, 0.5], [2, 4])
     assert len(fewer.members(X, models.MACHINE)) == 6
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._arrays import Float32
 from extranets.engine import Machine, Moments
-from extranets.model_file import storable
+from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Value
 from extranets.predictor.graph_parts import network_moments, network_predictions
@@ -47,3 +47,6 @@ class FoldNetworks(Source):
 
     def graph_members(self, x: Value) -> Value:
         return network_predictions(x, self.ensemble)
+
+    def _check_stored(self) -> None:
+        require(not self.ensemble.members.architecture.learns_noise, "not networks of means")
