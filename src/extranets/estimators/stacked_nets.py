@@ -152,7 +152,7 @@ class StackedNetsRegressor(NetsRegressor):
             machine=self._machine(),
             watch=self._watch,
         )
-        source = Stack([FoldNetworks(part.ensemble) for part in found.parts], found.weights)
+        source = Stack([part.networks for part in found.parts], found.weights)
         noise, held = self._noise_from(found, sample, source, noise_model, seed)
         evidence = Evidence(held, source.n_members)
         shape = DISTRIBUTIONS[self.distribution]

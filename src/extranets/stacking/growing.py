@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets import engine
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.engine import Machine, Training, TrainingData
 from extranets.held_out import FOLD_BITS, Plan, Sample, errors_on
-from extranets.networks import Ensemble, draw_members
+from extranets.networks import draw_members
+from extranets.predictor.sources import FoldNetworks
+from extranets.predictor.sources.folds import drawn_in
 from extranets.stacking.kinds import KINDS, Kind
 from extranets.stacking.linear import fit_ridge
 
+LIMIT = 3.0  # standard deviations: how far the inputs of networks are drawn in
 KIND_BITS = 12  # a member's id holds its kind from this bit on: every kind has random streams of its own
 
 # Shows the progress of what a title names, while a block runs; gives None where nothing is to be shown.
@@ -32,7 +36,7 @@ class Part:
     """
 
     kind: Kind | None
-    ensemble: Ensemble
+    networks: FoldNetworks
     residual: Array
     spread: Array
 
@@ -41,7 +45,7 @@ class Part:
         known = ~np.isnan(self.residual)
         return Part(
             self.kind,
-            self.ensemble + other.ensemble,
+            replace(self.networks, ensemble=self.networks.ensemble + other.networks.ensemble),
             np.where(known, self.residual, other.residual),
             np.where(known, self.spread, other.spread),
         )
@@ -65,6 +69,11 @@ class Growing:
     watch: Watch
     _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
 
+    @cached_property
+    def _inputs(self) -> Float32:
+        """The columns as networks get them; ridge regressions get them as they are."""
+        return drawn_in(self.sample.X, LIMIT)
+
     @property
     def n_seen(self) -> int:
         """Rows that a network of a fold is trained on."""
@@ -74,7 +83,7 @@ class Growing:
     def linear(self) -> Part | None:
         """Ridge regressions of all folds; None where there are too many rows and columns."""
         ensemble = fit_ridge(self.sample, self.plan)
-        return None if ensemble is None else self._part(None, ensemble)
+        return None if ensemble is None else self._part(None, FoldNetworks(ensemble))
 
     def train(self, wanted: Sequence[tuple[Kind, Sequence[int]]], title: str) -> list[Part | None]:
         """Networks of each kind for some folds, in the order asked for; None for a kind whose loss was not finite."""
@@ -83,12 +92,12 @@ class Growing:
         with self.watch(title.format(n=n_networks)) as progress:
             found = engine.train_all(trainings, **self.machine, progress=progress)
         return [
-            None if isinstance(one, engine.TrainingDiverged) else self._part(kind, one.ensemble)
+            None if isinstance(one, engine.TrainingDiverged) else self._part(kind, FoldNetworks(one.ensemble, LIMIT))
             for (kind, _), one in zip(wanted, found, strict=True)
         ]
 
     def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
-        architecture = kind.architecture(self.sample.X, self.sample.y.shape[1], self.n_seen)
+        architecture = kind.architecture(self._inputs, self.sample.y.shape[1], self.n_seen)
         ids = self.plan.extra_ids() + np.uint32(KINDS.index(kind) << KIND_BITS)
         ids = ids[np.isin(self.plan.fold_of_member(ids), folds)]
         members = draw_members(architecture, self.keep_prob, self.seed, ids)
@@ -101,16 +110,17 @@ class Growing:
         if key not in self._data:
             sample = self.sample
             self._data[key] = TrainingData(
-                sample.X, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
+                self._inputs, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
             )
         return self._data[key]
 
-    def _part(self, kind: Kind | None, ensemble: Ensemble) -> Part:
+    def _part(self, kind: Kind | None, networks: FoldNetworks) -> Part:
         residual, spread = (np.full(self.sample.y.shape, np.nan) for _ in range(2))
-        fold_of_member = (ensemble.members.ids >> np.uint32(FOLD_BITS)).astype(int) - 1
+        fold_of_member = (networks.ensemble.members.ids >> np.uint32(FOLD_BITS)).astype(int) - 1
         for fold in np.unique(fold_of_member):
             first, last = np.searchsorted(fold_of_member, [fold, fold + 1])
             rows = np.flatnonzero(self.plan.fold_of_row == fold)
-            held = errors_on(engine.moments(ensemble[first:last], **self.machine), self.sample, rows)
+            some = replace(networks, ensemble=networks.ensemble[first:last])
+            held = errors_on(some.moments(self.machine), self.sample, rows)
             residual[rows], spread[rows] = held.residual, held.spread
-        return Part(kind, ensemble, residual, spread)
+        return Part(kind, networks, residual, spread)

@@ -170,7 +170,7 @@ class Search:
         own = np.stack([part.spread[rows] for part in chosen])
         residual = np.tensordot(weights, residuals, axes=1)
         spread = np.tensordot(weights, own + (residuals - residual) ** 2, axes=1)
-        counts = [len(part.ensemble) / self.plan.n_folds for part in chosen]
+        counts = [len(part.networks.ensemble) / self.plan.n_folds for part in chosen]
         held = HeldOut(
             residual, spread, np.ones_like(spread), self.sample.weight[rows], effective_members(weights, counts)
         )
