@@ -14,7 +14,7 @@ from extranets import engine
 from extranets._arrays import Array, Float32
 from extranets.engine import Machine, Training, TrainingData
 from extranets.held_out import FOLD_BITS, Plan, Sample, errors_on
-from extranets.networks import draw_members
+from extranets.networks import Architecture, draw_members
 from extranets.predictor.sources import FoldNetworks
 from extranets.predictor.sources.folds import drawn_in
 from extranets.stacking.kinds import KINDS, Kind
@@ -68,6 +68,7 @@ class Growing:
     machine: Machine
     watch: Watch
     _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
+    _architectures: dict[Kind, Architecture] = field(default_factory=dict)
 
     @cached_property
     def _inputs(self) -> Float32:
@@ -96,8 +97,17 @@ class Growing:
             for (kind, _), one in zip(wanted, found, strict=True)
         ]
 
+    def seconds(self, kind: Kind) -> float:
+        """About how long one core takes to train one network of a kind."""
+        return kind.seconds(self._architecture(kind), self.n_seen)
+
+    def _architecture(self, kind: Kind) -> Architecture:
+        if kind not in self._architectures:
+            self._architectures[kind] = kind.architecture(self._inputs, self.sample.y.shape[1], self.n_seen)
+        return self._architectures[kind]
+
     def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
-        architecture = kind.architecture(self._inputs, self.sample.y.shape[1], self.n_seen)
+        architecture = self._architecture(kind)
         ids = self.plan.extra_ids() + np.uint32(KINDS.index(kind) << KIND_BITS)
         ids = ids[np.isin(self.plan.fold_of_member(ids), folds)]
         members = draw_members(architecture, self.keep_prob, self.seed, ids)

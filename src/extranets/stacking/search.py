@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,11 +25,9 @@ Effort = Literal["low", "medium", "high"]
 FOLDS = (5, 10)  # fewest, and most of "auto": small tables can afford more, and lose more by each row that is left out
 TEN_FOLDS = 1250  # rows up to which there are so many
 TRIAL_SHARE = 0.2  # of the rows, on which a rung of a ladder is tried first
-GAINS: dict[Effort, tuple[float, ...]] = {
-    "low": (),
-    "medium": (0.01, 0.03),  # by which the first rungs, and the second ones, must lower the stack's squared error
-    "high": (0.002, 0.005),
-}
+# By which share a kind must lower the stack's squared error, if it takes as long as all kinds before it together; in proportion
+# more if it takes longer, and less if it takes less. None: only the quick kinds are trained.
+WORTH: dict[Effort, float | None] = {"low": None, "medium": 0.02, "high": 0.003}
 CHANCE = 2.0  # a weight more that is fitted to n rows lowers their squared error by 1 / n or so, by chance
 LEAST_WEIGHT = 0.02  # of what is kept
 MANY_ROWS = 20_000  # beyond, kinds are chosen on some rows
@@ -103,21 +102,29 @@ class Search:
         """The quick kinds, and then rung after rung of every ladder that is worth it."""
         linear = self.growing.linear()
         self._add([linear, *self._train([(kind, range(self.plan.n_folds)) for kind in QUICK])])
-        ladders, climbed = list(LADDERS), list[Part]()
-        for level, gain in enumerate(GAINS[self.effort]):
-            least = max(gain, CHANCE / len(self.trial_rows))
+        if WORTH[self.effort] is None:
+            return
+        ladders = dict.fromkeys(
+            LADDERS, 1.0
+        )  # and by how much the last rung lowered the error: the next does hardly better
+        climbed: list[Part] = []
+        for level in range(max(map(len, LADDERS))):
+            ladders = {
+                ladder: gain
+                for ladder, gain in ladders.items()
+                if level < len(ladder) and gain > self._least_gain(ladder[level])
+            }
             rungs = [ladder[level] for ladder in ladders]
-            if least >= 0.5 or not rungs:
-                break
             # What was worth it is trained on the other folds in the same call that tries the next rungs.
             tried = self._train([(kind, self.trial) for kind in rungs] + [(part.kind, self.rest) for part in climbed])
             self._complete(climbed, tried[len(rungs) :])
-            worth = [part is not None and self._gain(part) > least for part in tried[: len(rungs)]]
-            climbed = [part for part, good in zip(tried, worth, strict=False) if good and part is not None]
-            self.rejected += [part for part, good in zip(tried, worth, strict=False) if not good and part is not None]
-            ladders = [ladder for ladder, good in zip(ladders, worth, strict=True) if good]
-        if climbed:
-            self._complete(climbed, self._train([(part.kind, self.rest) for part in climbed]))
+            tried = tried[: len(rungs)]
+            gains = [0.0 if part is None else self._gain(part) for part in tried]
+            worth = [gain > self._least_gain(kind) for gain, kind in zip(gains, rungs, strict=True)]
+            climbed = [part for part, good in zip(tried, worth, strict=True) if good and part is not None]
+            self.rejected += [part for part, good in zip(tried, worth, strict=True) if not good and part is not None]
+            ladders = {ladder: gain for ladder, gain, good in zip(ladders, gains, worth, strict=True) if good}
+        self._complete(climbed, self._train([(part.kind, self.rest) for part in climbed]))
 
     def train_chosen(self, kinds: Sequence[Kind | None]) -> None:
         """These kinds on all folds."""
@@ -146,6 +153,12 @@ class Search:
     def _complete(self, begun: Sequence[Part], others: Sequence[Part | None]) -> None:
         """Parts of the trial's folds and of the others together."""
         self._add([None if other is None else part + other for part, other in zip(begun, others, strict=True)])
+
+    def _least_gain(self, kind: Kind) -> float:
+        """By which share a kind must lower the stack's squared error to be worth its time."""
+        worth = WORTH[self.effort] or math.inf
+        spent = sum(self.growing.seconds(part.kind) for part in self.parts if part.kind is not None)
+        return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows)) if spent > 0 else math.inf
 
     def _gain(self, part: Part) -> float:
         """Share of the stack's squared error on the trial's rows that one more part takes away."""
