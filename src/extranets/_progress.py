@@ -17,7 +17,6 @@ MOST_THREADS = 1 << 30  # the engine counts in 32 bits
 LONG = 10.0  # seconds of a fit that deserve an estimate
 EARLY = 1.0  # seconds after which one is made
 LEAST_DONE = 0.02  # share of the work that says how long the rest will take
-ALIKE = 1.3  # a range of times is told if its ends differ by so much
 
 Listener = Callable[[str, float], object]  # gets a title, and the share of its work that is done
 
@@ -66,20 +65,26 @@ class ProgressLine:
 
     Parameters
     ----------
-    ahead : (float, float)
-        Least and most work that follows, as multiples of the line's own. With it, the time of a long fit is told once.
+    ahead : float, optional
+        The most work that may follow, as a multiple of the line's own. With it, the time that a long fit has left is told as
+        soon as it can be guessed.
+    minor : bool
+        Of a step that takes no time in most tables: its line stays only if it took a second.
     """
 
-    def __init__(self, title: str, ahead: tuple[float, float] | None = None) -> None:
+    def __init__(self, title: str, ahead: float | None = None, minor: bool = False) -> None:
         self.title = title
         self.ahead = ahead
+        self.minor = minor
         self.begin = time.monotonic()
         self.logged = 0.0
+        if sys.stderr.isatty():
+            print(f"\r{title:<78}", end="", file=sys.stderr, flush=True)
 
     def __call__(self, done: float) -> None:
         spent = time.monotonic() - self.begin
         if self.ahead is not None and spent >= EARLY and done >= LEAST_DONE:
-            self._tell_time(spent / done, *self.ahead)
+            self._tell_time(spent / done * (1 - done), spent / done * self.ahead)
             self.ahead = None
         left = f"{_clock(spent / done * (1 - done))} left" if done >= LEAST_DONE else ""
         if not sys.stderr.isatty():
@@ -88,15 +93,12 @@ class ProgressLine:
         bar = "#" * round(30 * done)
         print(f"\r{self.title}  [{bar:.<30}] {100 * done:3.0f} %  {left:<12}", end="", file=sys.stderr, flush=True)
 
-    def _tell_time(self, own: float, least: float, most: float) -> None:
-        """``own`` : seconds of the line's own work."""
-        shortest, longest = own * (1 + least), own * (1 + most)
-        if longest < LONG:
-            return
-        known = longest <= ALIKE * shortest
-        times = f"about {in_words(longest)}" if known else f"{in_words(shortest)} to {in_words(longest)}"
-        start = "\r" if sys.stderr.isatty() else ""
-        print(f"{start}{f'This fit takes {times}.':<78}", file=sys.stderr, flush=True)
+    def _tell_time(self, own: float, later: float) -> None:
+        """Seconds that are left of the line's own work, and the most that may follow."""
+        if own + later >= LONG:
+            start = "\r" if sys.stderr.isatty() else ""
+            about = "up to" if later > own / 4 else "about"
+            print(f"{start}{f'Time left for this fit: {about} {in_words(own + later)}.':<78}", file=sys.stderr, flush=True)
 
     def _log(self, done: float, spent: float, left: str) -> None:
         """Where lines cannot be redrawn (a file, a notebook): one every ten seconds."""
@@ -106,15 +108,20 @@ class ProgressLine:
             print(f"{self.title}: {100 * done:.0f} % {after}", file=sys.stderr, flush=True)
 
     def close(self, finished: bool) -> None:
-        spent = _clock(time.monotonic() - self.begin)
+        seconds = time.monotonic() - self.begin
+        if self.minor and finished and seconds < 1:
+            return
+        spent = _clock(seconds)
         bar, word = ("#" * 30, "100 %") if finished else ("stopped".center(30), "")
         start = "\r" if sys.stderr.isatty() else ""
         print(f"{start}{self.title}  [{bar}] {word}  {spent:<12}", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def progress_line(title: str, verbose: int, ahead: tuple[float, float] | None = None) -> Iterator[Progress | None]:
-    """A progress line while the block runs, or None when it should be silent; ``ahead`` as in :class:`ProgressLine`."""
+def progress_line(
+    title: str, verbose: int, ahead: float | None = None, minor: bool = False
+) -> Iterator[Progress | None]:
+    """A progress line while the block runs, or None when it should be silent; the rest as in :class:`ProgressLine`."""
     listener = _listener.get()
     if listener is not None:
         listener(title, 0.0)
@@ -123,7 +130,7 @@ def progress_line(title: str, verbose: int, ahead: tuple[float, float] | None = 
     if not verbose:
         yield None
         return
-    line = ProgressLine(title, ahead)
+    line = ProgressLine(title, ahead, minor)
     finished = False
     try:
         yield line
