@@ -18,6 +18,7 @@ from extranets.estimators import StackedNetsRegressor
 from extranets.tuning.candidates import cost, steps
 from extranets.tuning.search import Scoring, Search, Stopped, Trial
 
+SEEDS = 1 << 32  # that a parameter can hold
 FEWEST_ROWS = 50  # with fewer, held-out rows do not tell candidates apart
 
 
@@ -99,7 +100,7 @@ def tune(
     _check(budget, scoring)
     clock = Clock(float(budget))
     # One seed for all candidates: those with the same number of folds have the same folds.
-    seed = random_state if isinstance(random_state, Integral) else draw_seed(random_state)
+    seed = random_state if isinstance(random_state, Integral) else draw_seed(random_state) % SEEDS
     default = StackedNetsRegressor(**fixed, random_state=seed, n_jobs=n_jobs)
     with progress_line("Tuning: default", verbose) as line:
         search = Search(
@@ -148,7 +149,7 @@ class Tuning:
 
     def run(self) -> None:
         """One parameter after the other, as far as there is time."""
-        default = self.search.best
+        default = self.search.default
         n_folds, n_rows = default.settings_["n_folds"], default.fit_info_["n_rows"]
         for name, values in steps(default.get_params(deep=False), self.fixed, n_folds, n_rows):
             start = self.search.leader.candidate

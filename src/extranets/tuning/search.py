@@ -42,18 +42,18 @@ class Search:
 
     Parameters
     ----------
-    best : the default, fitted in ``seconds``
-    fit : gives a fitted estimator: to the table of this search
+    default : fitted in ``seconds``
+    fit : fits an estimator to the table of this search
     """
 
-    best: StackedNetsRegressor
+    default: StackedNetsRegressor
     seconds: float
     scoring: Scoring
     fit: Callable[[StackedNetsRegressor], StackedNetsRegressor]
     trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._default = self._scores(self.best)
+        self.best = self.default
         self.trials.append(Trial(DEFAULT, 1.0, self.seconds))
 
     @property
@@ -63,12 +63,12 @@ class Search:
 
     def parameters(self, candidate: Candidate) -> dict[str, Any]:
         """All parameters of the estimator."""
-        return {**self.best.get_params(deep=False), **candidate}
+        return {**self.default.get_params(deep=False), **candidate}
 
     def run(self, candidate: Candidate, tick: Callable[[], object] = lambda: None) -> Trial | None:
         """Fit and judge; None where ``tick``, which is called all the time, has stopped it by :class:`Stopped`."""
         begin = time.monotonic()
-        model = clone(self.best).set_params(**candidate)
+        model = clone(self.default).set_params(**candidate)
         try:
             with heard_by(lambda title, done: tick()):
                 score = self._relative(self.fit(model))
@@ -89,6 +89,6 @@ class Search:
 
     def _relative(self, model: StackedNetsRegressor) -> float:
         """Mean over the outputs of their scores as multiples of the default's; outputs without errors count as equal."""
-        own, default = self._scores(model), self._default
+        own, default = self._scores(model), self._scores(self.default)
         usable = default > 0
         return float(np.mean(np.where(usable, own / np.where(usable, default, 1.0), 1.0)))
