@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 import extranets as package
 from extranets import metrics
 
-from .conftest import COMMAND
+from .conftest import COMMAND, QUICK
 
 # -- fit -----------------------------------------------------------------------------------------------------------------
 
@@ -27,20 +28,31 @@ def test_fit_tells_what_it_took_the_columns_for_and_its_cross_validated_scores(r
         assert any(column in line and kind in line for line in text.splitlines()), column
     assert "400 rows" in text and "flat" not in text
     assert "RMSE" in text and "coverage at 90.0 %" in text and "mean width" in text and "400 held-out rows" in text
-    assert "Fold 1 of 2" in errors and "Training" in errors and "model.xnet" in errors
+    assert "Fold 1 of 2, 3 fits in all" in errors and re.search(r"Fold 2 of 2, about \d+ s left", errors)
+    assert "Training" in errors and "model.xnet" in errors
+
+
+def test_fit_and_info_tell_which_networks_were_chosen_and_how_close_it_was(rents, here):
+    """The largest weights first, as in the settings; what has no weight is not called a part of the stack."""
+    models = package.load(rents / "model.xnet").settings_["models"]
+    for text in ((rents / "fit.txt").read_text(), here("info", rents / "model.xnet").stdout):
+        lines = text[text.index("R² held out") :].splitlines()[2 : 2 + len(models)]
+        found = sorted(float(line.split()[-2]) for line in lines)
+        assert found == sorted(round(model["r2"], 4) for model in models)
+        weights = [float(re.findall(r"([\d.]+) %", line)[0]) for line in lines if "not used" not in line]
+        assert weights == sorted(
+            (round(100 * model["weight"], 1) for model in models if model["weight"] > 0), reverse=True
+        )
 
 
 def test_missing_values_are_counted_in_columns_of_every_kind(here, tmp_path):
     table = pandas.DataFrame({"size": [1.5, None, 3.5, 4.5] * 15, "city": [None, "Ulm", None, "Bonn"] * 15})
     table.assign(y=np.random.default_rng(0).normal(size=60)).to_csv(tmp_path / "t.csv", index=False)
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "-q", "-o", tmp_path / "m.xnet")
+    quick = (*QUICK, "--folds", 0, "-q", "-o", tmp_path / "m.xnet")
     lines = here("fit", tmp_path / "t.csv", "-t", "y", *quick).stdout.splitlines()
     for name, missing in (("size", "15"), ("city", "30")):
         (line,) = [line for line in lines if name in line]
         assert missing in line.split(), line
-
-
-QUICK = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
 
 
 def test_kinds_of_ordinary_columns_are_shown_and_explained(here, tmp_path):
@@ -50,7 +62,7 @@ def test_kinds_of_ordinary_columns_are_shown_and_explained(here, tmp_path):
     table = pandas.DataFrame({"flat": range(1, 101), "lift": [0, 1, None, 1] * 25, "area": random.normal(size=100)})
     table = table.assign(school=["9", "10", "11", "12"] * 24 + ["12", "11", "10", "other"], seen=[*days * 33, days[0]])
     table.assign(y=random.normal(size=100)).to_csv(tmp_path / "t.csv", index=False)
-    done = here("fit", tmp_path / "t.csv", "-t", "y", *QUICK, "--folds", 2, "-o", tmp_path / "m.xnet")
+    done = here("fit", tmp_path / "t.csv", "-t", "y", *QUICK, "-q", "--folds", 2, "-o", tmp_path / "m.xnet")
     assert done.returncode == 0, done.stderr
     for words in (
         ["flat", "not used", "--kind flat=number"],
@@ -90,7 +102,7 @@ def test_the_number_of_categories_can_be_chosen(here, tmp_path):
 
 def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     model = tmp_path / "m.xnet"
-    quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
+    quick = (*QUICK, "--folds", 2, "--coverage", 0.8, "--quiet", "--json")
     done = here("fit", rents / "train.csv", "-t", "rent", "--features", "area,district", *quick, "-o", model)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -99,15 +111,16 @@ def test_fit_in_json_agrees_with_the_file(rents, tmp_path, here):
     info = json.loads(here("info", model, "--json").stdout)
     assert info["about"]["cross_validation"] == told["cross_validation"]
     loaded = package.load(model)
-    assert loaded.regressor_.n_estimators == 3 and loaded.regressor_.verbose == 0
-    assert told["settings"]["batch_size"] == loaded.settings_["batch_size"] and told["preset"] is None
+    assert loaded.regressor_.n_folds == 2 and loaded.regressor_.verbose == 0
+    weights = [model["weight"] for model in loaded.settings_["models"]]
+    assert [model["weight"] for model in told["settings"]["models"]] == weights and told["effort"] == "low"
     assert loaded.schema_.names == ["area", "district"]
 
 
 def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
     predictions = []
     for name in ("a.xnet", "b.xnet"):
-        quick = ("--set", "n_estimators=3", "--set", "max_iter=10", "--folds", 0, "--seed", 7)
+        quick = (*QUICK, "--folds", 0, "--seed", 7)
         assert extranets("fit", rents / "train.csv", "-t", "rent", *quick, "-o", tmp_path / name).returncode == 0
         predictions.append(extranets("predict", tmp_path / name, rents / "test.csv").stdout)
     assert predictions[0] == predictions[1] and predictions[0].count("\n") == 301
@@ -116,8 +129,9 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "n_estimator=3"], ["n_estimator", "n_estimators"]),
-        (["--set", "n_estimators=none at all"], ["n_estimators"]),
+        (["--set", "n_fold=3"], ["n_fold", "Did you mean n_folds"]),
+        (["--set", "n_folds=none at all"], ["n_folds"]),
+        (["--set", "n_estimators=3"], ["StackedNetsRegressor has no n_estimators", "extra-nets, bootstrap"]),
         (["--set", "nonsense"], ["NAME=VALUE"]),
         (["--method", "boostrap"], ["boostrap", "bootstrap"]),
         (["--coverage", "90"], ["between 0 and 1", "0.9 for 90 %"]),
@@ -197,7 +211,7 @@ def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
     """The only column has a single "yes". Without that row a fold has only a constant to train on."""
     y = np.random.default_rng(0).normal(size=60)
     pandas.DataFrame({"b": ["no"] * 59 + ["yes"], "y": y}).to_csv(tmp_path / "t.csv", index=False)
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 3, "-o", tmp_path / "m.xnet")
+    quick = (*QUICK, "--folds", 3, "-o", tmp_path / "m.xnet")
     done = here("fit", tmp_path / "t.csv", "-t", "y", *quick)
     assert done.returncode == 0 and "60 held-out rows" in done.stdout, done.stderr
 
@@ -205,13 +219,13 @@ def test_a_column_that_is_constant_in_a_fold(here, tmp_path):
 def test_a_column_of_long_texts_is_left_out_by_name(here, tmp_path):
     frame = pandas.DataFrame({"x": np.arange(40.0), "t": ["a" * 10_001, "b" * 10_001] * 20, "y": np.arange(40.0)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 2, "-o", tmp_path / "m.xnet")
+    quick = (*QUICK, "--folds", 2, "-o", tmp_path / "m.xnet")
     done = here("fit", tmp_path / "t.csv", "-t", "y", *quick)
     assert done.returncode == 0 and "'t': it holds texts of up to 10,001 characters" in done.stderr, done.stderr
 
 
 def test_ctrl_c_stops_a_fit_and_leaves_no_file(rents, tmp_path):
-    command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", "--set", "max_iter=100000"]
+    command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", "--preset", "paper", "--set", "max_iter=100000"]
     process = subprocess.Popen([*command, "-o", str(tmp_path / "m.xnet")], stderr=subprocess.PIPE, text=True)
     assert "Fold 1" in process.stderr.readline()
     time.sleep(0.3)
@@ -242,7 +256,7 @@ def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, 
     size[3] = ""
     table = pandas.DataFrame({"size [/m]": size, "answer [bold]": answers, "y": random.normal(size=90)})
     table.to_csv(tmp_path / "t.csv", index=False)
-    quick = ("--set", "n_estimators=3", "--set", "max_iter=10", "--folds", 3, "--strict", "-o", tmp_path / "m.xnet")
+    quick = (*QUICK, "--folds", 3, "--strict", "-o", tmp_path / "m.xnet")
     done = extranets("fit", tmp_path / "t.csv", "-t", "y", *quick)
     assert done.returncode == 0, done.stderr
     assert "size [/m]" in done.stdout and "answer [bold]" in done.stdout and "Warning" not in done.stderr
@@ -251,7 +265,7 @@ def test_names_of_columns_are_text_and_folds_read_them_as_all_rows_do(tmp_path, 
 
 def test_targets_are_read_as_in_training(tmp_path, here):
     """Points between thousands: one cell with a comma shows that in training; later tables need no such cell."""
-    model, quick = tmp_path / "m.xnet", ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", 0, "--quiet")
+    model, quick = tmp_path / "m.xnet", (*QUICK, "--folds", 0, "--quiet")
     prices = np.random.default_rng(0).integers(1000, 9999, size=60)
     texts = [f"{price:,}".replace(",", ".") for price in prices]
     rows = [f"{price % 97};{text}" for price, text in zip(prices, texts, strict=True)]
@@ -327,7 +341,7 @@ def test_a_malformed_table_is_refused_by_file_row_and_column(tmp_path, here, nam
 
 def test_rows_without_a_target_can_be_left_out(tmp_path, here):
     path = broken("target gap", tmp_path)
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=1", "--folds", 0, "--json", "--quiet")
+    quick = ("--preset", "fast", "--set", "n_estimators=2", "--set", "max_iter=1", "--folds", 0, "--json", "--quiet")
     done = here("fit", path, "-t", "price", "--drop-missing-target", *quick, "-o", tmp_path / "m.xnet")
     assert done.returncode == 0 and json.loads(done.stdout)["n_rows"] == 70_049, done.stderr
 
@@ -372,8 +386,9 @@ def test_components_and_members(rents, here, tmp_path):
     assert here("predict", rents / "model.xnet", rents / "test.csv", *keep).returncode == 0
     out = pandas.read_csv(path)
     np.testing.assert_allclose(out["epistemic_sd"] ** 2 + out["aleatoric_sd"] ** 2, out["sd"] ** 2, rtol=1e-9)
-    members = out[[f"member_{number}" for number in range(5)]]
-    np.testing.assert_allclose(members.mean(axis=1), out["prediction"], rtol=1e-5)
+    known = package.load(rents / "model.xnet").predict_members(pandas.read_csv(rents / "test.csv"))
+    members = out[[f"member_{number}" for number in range(len(known))]]
+    np.testing.assert_allclose(members.T, known, rtol=1e-5)
     assert out.columns[:2].tolist() == ["flat", "district"]
 
 
@@ -421,7 +436,7 @@ def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
 
 
 def test_a_fit_goes_on_when_nobody_reads_its_output(rents, tmp_path):
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "--folds", "2", "-q", "-o", str(tmp_path / "m.xnet"))
+    quick = (*QUICK, "--folds", "2", "-q", "-o", str(tmp_path / "m.xnet"))
     command = [*COMMAND, "fit", str(rents / "train.csv"), "-t", "rent", *quick]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
@@ -571,7 +586,7 @@ def test_r2_shows_when_there_is_nothing_to_learn(here, tmp_path):
     random = np.random.default_rng(0)
     frame = pandas.DataFrame({"x": random.normal(size=100), "y": 1000 + random.normal(size=100)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    quick = ("--set", "n_estimators=3", "--set", "max_iter=20", "--folds", 2, "-o", tmp_path / "m.xnet")
+    quick = (*QUICK, "--folds", 2, "-o", tmp_path / "m.xnet")
     assert "R²" in here("fit", tmp_path / "t.csv", "-t", "y", *quick).stdout
     told = json.loads(here("fit", tmp_path / "t.csv", "-t", "y", *quick, "--json").stdout)["cross_validation"]
     assert told["r2"] == pytest.approx(1 - told["rmse"] ** 2 / frame["y"].var(ddof=0)) and told["r2"] < 0.2
@@ -580,10 +595,12 @@ def test_r2_shows_when_there_is_nothing_to_learn(here, tmp_path):
 def test_info_tells_what_is_inside(rents, here):
     done = here("info", rents / "model.xnet")
     words = (
-        "ExtraNetsRegressor",
+        "StackedNetsRegressor",
         "400 rows",
         "rent",
-        "n_estimators=5",
+        "n_folds=2",
+        "ridge regression",
+        "R² held out",
         "district",
         "category",
         "cross-validated",
@@ -614,10 +631,7 @@ def test_report_writes_a_page_and_its_figures(rents, extranets, tmp_path):
 
 def test_report_is_about_the_coverage_of_the_model(rents, extranets, tmp_path):
     quick = (
-        "--set",
-        "n_estimators=3",
-        "--set",
-        "max_iter=10",
+        *QUICK,
         "--folds",
         0,
         "--coverage",
@@ -674,7 +688,7 @@ def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
     """And not again by every fold of the cross-validation."""
     rows = [f"{x},{x * x}\n" for x in range(60)]
     (tmp_path / "copies.csv").write_text("".join(["x,y\n", *rows, *rows[:20]]))
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q")
+    quick = (*QUICK, "-q")
     done = here("fit", tmp_path / "copies.csv", "-t", "y", *quick, "-o", tmp_path / "m.xnet")
     assert done.returncode == 0 and done.stderr.count("rows are copies of others") == 1, done.stderr
     methods = ("--method", "extra-nets", "--method", "bootstrap")
@@ -685,9 +699,8 @@ def test_the_warnings_of_a_fit_are_shown_once(here, tmp_path):
 def test_infinite_scores_do_not_lose_the_model(here, tmp_path):
     """CV+ intervals from too few rows are infinite."""
     (tmp_path / "few.csv").write_text("x,y\n" + "".join(f"{x},{x * x}\n" for x in range(12)))
-    quick = ("--set", "n_estimators=2", "--set", "max_iter=2", "-q", "-o", tmp_path / "m.xnet")
-    done = here(
-        "fit", tmp_path / "few.csv", "-t", "y", "--set", "interval=cv+", "--coverage", "0.95", "--folds", "3", *quick
-    )
+    small = ("--method", "extra-nets", "--set", "interval=cv+", "--set", "n_estimators=2", "--set", "max_iter=2")
+    levels = ("--coverage", "0.95", "--folds", "3", "-q", "-o", tmp_path / "m.xnet")
+    done = here("fit", tmp_path / "few.csv", "-t", "y", *small, *levels)
     assert done.returncode == 0 and "intervals are infinite" in done.stderr, done.stderr
     assert "inf" in done.stdout and package.load(tmp_path / "m.xnet").regressor_.interval == "cv+"

@@ -54,9 +54,18 @@ def settings(pairs: list[str] | None, model: Any) -> dict[str, Any]:
         if not sign:
             raise typer.BadParameter(f"--set takes NAME=VALUE; got {pair!r}.")
         if name not in known:
-            raise typer.BadParameter(f"--set {pair}: {type(model).__name__} has no {name}.{hint(name, known)}")
+            owners = _owners(name)
+            way_out = f" These methods have it: {', '.join(owners)} (--method)." if owners else hint(name, known)
+            raise typer.BadParameter(f"--set {pair}: {type(model).__name__} has no {name}.{way_out}")
         found[name] = _value(text)
     return found
+
+
+def _owners(name: str) -> list[str]:
+    """Methods that have a parameter."""
+    from extranets.estimators import METHODS
+
+    return [method for method, estimator in METHODS.items() if name in estimator().get_params(deep=False)]
 
 
 def _value(text: str) -> Any:

@@ -46,10 +46,8 @@ def demo(
     rents[:rows].to_csv(train, index=False)
     rents[rows:].to_csv(test, index=False)
     say(f"Simulated rents of flats: {train} and {test}, {rows:,} rows each.")
-    # The rents of dear flats vary more, so the noise is not the same in all rows.
-    setting = "noise_model=networks"
-    _announce("fit", train, "--target", "rent", "--id", "flat", "--set", setting, "--seed", seed, "-o", model)
-    fit(str(train), "rent", model, id="flat", set=[setting], seed=seed)
+    _announce("fit", train, "--target", "rent", "--id", "flat", "--seed", seed, "-o", model)
+    fit(str(train), "rent", model, id="flat", seed=seed)
     _announce("predict", model, test, "--coverage", "0.8", "--coverage", "0.95", "-o", predictions)
     predict(str(model), str(test), str(predictions), [0.8, 0.95])
     _announce("evaluate", model, test)

@@ -30,20 +30,32 @@ from extranets.cli._options import (
 )
 from extranets.cli._printing import count, figure, percent, print_json, say, show
 from extranets.cli._reading import Reading, read_training
+from extranets.cli._stack import models_table
 
 if TYPE_CHECKING:
     from extranets.evaluation import OutOfFold
     from extranets.tables import Labelled, Listener, Schema, TableRegressor
 
 MOST_COLUMNS = 60  # that the summary shows
+EFFORTS = ("low", "medium", "high")
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
 Method = Annotated[
-    str,
-    typer.Option(help="extra-nets, bootstrap, mc-dropout, deep-ensemble, mean-variance, delta, variational or pbp."),
+    str | None,
+    typer.Option(
+        help="stack, extra-nets, bootstrap, mc-dropout, deep-ensemble, mean-variance, delta, variational or pbp. "
+        "Default: stack."
+    ),
+]
+Effort = Annotated[
+    str | None,
+    typer.Option(
+        help="How large the networks of stack may become: low, medium (the default) or high. low is the fastest."
+    ),
 ]
 Preset = Annotated[
-    str | None, typer.Option(help="Settings of extra-nets by name: fast, accurate or paper. --set overrides them.")
+    str | None,
+    typer.Option(help="Fit extra-nets, the method of the paper, with settings by name: fast, accurate or paper."),
 ]
 Set = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method's estimator. Repeatable.")
@@ -52,8 +64,8 @@ Tune = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Search for settings of extra-nets. The seconds are for the search and the fit to all rows; the cross-validation "
-        "comes on top (--folds 0 leaves it out). What --set and --preset give is not searched for.",
+        help="Search for settings of stack. The seconds are for the search and the fit to all rows; the cross-validation "
+        "comes on top (--folds 0 leaves it out). What --set and --effort give is not searched for.",
     ),
 ]
 Strict = Annotated[
@@ -67,8 +79,9 @@ def fit(
     target: Target,
     output: Output = Path("model.xnet"),
     features: Features = None,
-    method: Method = "extra-nets",
+    method: Method = None,
     coverage: Coverage = 0.9,
+    effort: Effort = None,
     preset: Preset = None,
     set: Set = None,
     tune: Tune = None,
@@ -88,8 +101,8 @@ def fit(
 ) -> None:
     """Train networks on a table and write them to a model file.
 
-    Prints what the columns were taken for, and the cross-validated error, coverage and width. Of a large table, only as many
-    folds are held out as make 10,000 rows.
+    Prints what the columns were taken for, which networks were chosen, and the cross-validated error, coverage and width. Of a
+    large table, only as many folds are held out as make 10,000 rows.
 
     Examples:
 
@@ -97,9 +110,11 @@ def fit(
 
       extranets fit train.parquet -t price --id house --method bootstrap --set n_estimators=200
 
-      extranets fit train.csv -t price --tune 120 --set n_estimators=32
+      extranets fit train.csv -t price --effort low --folds 0
 
-      extranets fit train.csv -t price --preset fast
+      extranets fit train.csv -t price --tune 120
+
+      extranets fit train.csv -t price --preset paper
 
       extranets fit train.csv -t price --kind zip=category --max-categories 200
 
@@ -110,8 +125,9 @@ def fit(
     begin = time.perf_counter()
     (level,) = check_coverage([coverage])
     check_output(output, table)
+    method = method or ("stack" if preset is None else "extra-nets")
     _check_search(folds, tune, method)
-    network, given = _network(method, preset, set, seed, jobs, quiet)
+    network, given = _network(method, _named_settings(method, effort, preset), set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
     training = read_training(table, target, features, id, style, reading)
@@ -119,11 +135,11 @@ def fit(
     model = TableRegressor(
         network, kinds=column_kinds, max_categories=max_categories, na_values=reading.na_values, strict=strict
     )
-    told = _listener(training, columns=not json, progress=not quiet)
+    told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
     held_out = fit_table(
         model, training.X, training.y, budget=tune, fixed=given, coverage=level, n_folds=folds, seed=seed, listener=told
     )
-    asked = {"id": id, "method": method, "preset": preset, "tuned_for": tune, "coverage": level}
+    asked = {"id": id, "method": method, "preset": preset, "effort": effort, "tuned_for": tune, "coverage": level}
     about = _save(model, output, training, held_out, asked)
     _tell(model, output, about, len(training), time.perf_counter() - begin, json)
 
@@ -133,14 +149,14 @@ def _check_search(folds: int, tune: float | None, method: str) -> None:
         raise typer.BadParameter("--folds must be at least 2, or 0 for no cross-validation.")
     if tune is None:
         return
-    if method != "extra-nets":
-        raise typer.BadParameter(f"--tune is for --method extra-nets; the settings of {method} are not searched for.")
+    if method != "stack":
+        raise typer.BadParameter(f"--tune is for --method stack; the settings of {method} are not searched for.")
     if not 0 < tune < float("inf"):
         raise typer.BadParameter(f"--tune takes a positive number of seconds; got {tune:g}.")
 
 
 def _network(
-    method: str, preset: str | None, set: list[str] | None, seed: int, jobs: int | None, quiet: bool
+    method: str, named: dict[str, Any], set: list[str] | None, seed: int, jobs: int | None, quiet: bool
 ) -> tuple[Any, dict[str, Any]]:
     """The unfitted estimator, and those of its parameters that were asked for."""
     from extranets._progress import thread_count
@@ -148,7 +164,7 @@ def _network(
 
     check_name("--method", method, list(METHODS))
     network = METHODS[method](random_state=seed, n_jobs=jobs, verbose=0 if quiet else 1)
-    given = _preset(preset, method) | settings(set, network)
+    given = named | settings(set, network)
     network.set_params(**given)
     try:
         network.check_parameters()
@@ -158,15 +174,20 @@ def _network(
     return network, given
 
 
-def _preset(preset: str | None, method: str) -> dict[str, Any]:
+def _named_settings(method: str, effort: str | None, preset: str | None) -> dict[str, Any]:
+    """What --effort or --preset stands for."""
     from extranets.estimators.extra_nets import PRESETS
 
-    if preset is None:
-        return {}
-    if method != "extra-nets":
-        raise typer.BadParameter(f"--preset is for --method extra-nets; {method} has none.")
-    check_name("--preset", preset, sorted(PRESETS))
-    return dict(PRESETS[preset])
+    for option, name, owner in (("--effort", effort, "stack"), ("--preset", preset, "extra-nets")):
+        if name is not None and method != owner:
+            raise typer.BadParameter(f"{option} is for --method {owner}; {method} has none.")
+    if preset is not None:
+        check_name("--preset", preset, sorted(PRESETS))
+        return dict(PRESETS[preset])
+    if effort is not None:
+        check_name("--effort", effort, EFFORTS)
+        return {"effort": effort}
+    return {}
 
 
 def _save(
@@ -188,11 +209,14 @@ def _save(
 # -- what is printed -----------------------------------------------------------------------------------------------------
 
 
-def _listener(training: Labelled, columns: bool, progress: bool) -> Listener:
-    """Prints the columns, and the steps."""
+def _listener(training: Labelled, columns: bool, progress: bool, final_fits: int) -> Listener:
+    """Prints the columns, and the steps with the time that they leave; ``final_fits`` follow the cross-validation."""
+    from extranets._progress import in_words
     from extranets.tables import Listener
 
     class Told(Listener):
+        begin = 0.0  # of the first fold
+
         def learned(self, schema: Schema) -> None:
             if columns:
                 show(_data_table(schema, training))
@@ -202,8 +226,13 @@ def _listener(training: Labelled, columns: bool, progress: bool) -> Listener:
                 say(_tuned(model.regressor_.tuning_[0]))
 
         def begins_fold(self, number: int, n_folds: int) -> None:
+            to_come = n_folds - number + 1 + final_fits
+            if number == 1:
+                self.begin, left = time.perf_counter(), f"{to_come} fits in all"
+            else:
+                left = f"about {in_words((time.perf_counter() - self.begin) / (number - 1) * to_come)} left"
             if progress:
-                say(f"Fold {number} of {n_folds}:")
+                say(f"Fold {number} of {n_folds}, {left}:")
 
         def begins_fit(self) -> None:
             if progress:
@@ -216,7 +245,7 @@ def _tuned(best: dict[str, Any]) -> str:
     found = ", ".join(f"{name}={value!r}" for name, value in best["parameters"].items())
     if not found:
         return "Tuned: the default settings are the best."
-    return f"Tuned: {found}; its interval score is {best['score']:.3f} times that of the default settings."
+    return f"Tuned: {found}; its held-out RMSE is {best['score']:.3f} times that of the default settings."
 
 
 def _data_table(schema: Schema, training: Labelled) -> Table:
@@ -241,6 +270,9 @@ def _tell(model: TableRegressor, output: Path, about: dict[str, Any], n_rows: in
         counts = {"settings": chosen, "n_rows": n_rows, "columns": columns, "seconds": seconds}
         print_json({**about, **counts, "model": str(output)})
         return
+    models = models_table(getattr(model, "settings_", None))
+    if models is not None:
+        show(models)
     if about["cross_validation"] is not None:
         show(_judgement(about["cross_validation"], about["coverage"]))
     say(f"Model: {output} ({output.stat().st_size / 1e6:.2f} MB), {seconds:.1f} s in all.")

@@ -9,6 +9,7 @@ from rich.table import Table
 from extranets.cli._arguments import check_input
 from extranets.cli._options import Json, ModelFile
 from extranets.cli._printing import figure, percent, print_json, show
+from extranets.cli._stack import models_table
 
 
 def info(model: ModelFile, json: Json = False) -> None:
@@ -27,7 +28,11 @@ def info(model: ModelFile, json: Json = False) -> None:
     if json:
         print_json(found)
         return
-    show(_summary(model, found, getattr(loaded, "regressor_", loaded)))
+    network = getattr(loaded, "regressor_", loaded)
+    show(_summary(model, found, network))
+    models = models_table(getattr(network, "settings_", None))
+    if models is not None:
+        show(models)
     schema = getattr(loaded, "schema_", None)
     if schema is not None:
         show(_columns(schema))
@@ -45,7 +50,7 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
         "trained",
         f"{fit['finished']}, on {fit['n_rows']:,} rows with {fit['n_features']} inputs, {fit['seconds']:.1f} s",
     )
-    for name in ("file", "target", "id", "coverage", "preset"):
+    for name in ("file", "target", "id", "coverage", "preset", "effort"):
         if about.get(name) is not None:
             table.add_row(name, str(about[name]))
     if about.get("tuned_for") is not None:
@@ -55,7 +60,7 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
         table.add_row("cross-validated", _judgement(scores))
     table.add_row("parameters", _listed(changed_parameters(network)) or "defaults")
     if getattr(network, "settings_", None):
-        table.add_row("settings", _listed(network.settings_))
+        table.add_row("settings", _listed({k: v for k, v in network.settings_.items() if k != "models"}))
     arrays = found["arrays"].values()
     table.add_row("arrays", f"{len(arrays)}, {sum(array['bytes'] for array in arrays) / 1e6:.2f} MB")
     table.add_row("written by", ", ".join(f"{name} {value}" for name, value in provenance.items() if name != "saved"))

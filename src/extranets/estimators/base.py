@@ -137,9 +137,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """What does the work."""
         return {"device": "cpu", "n_threads": thread_count(self.n_jobs)}
 
-    def _watch(self, title: str) -> AbstractContextManager[Callable[[float], object] | None]:
-        """Shows the progress of what the title names, while a block runs."""
-        return progress_line(title, self.verbose)
+    def _watch(
+        self, title: str, ahead: float | None = None, minor: bool = False
+    ) -> AbstractContextManager[Callable[[float], object] | None]:
+        """Shows the progress of what the title names, while a block runs; see `ProgressLine`."""
+        return progress_line(title, self.verbose, ahead, minor)
 
     # -- what was learned ----------------------------------------------------------------------------------------------
 

@@ -156,7 +156,10 @@ class StackedNetsRegressor(NetsRegressor):
         noise, held = self._noise_from(found, sample, source, noise_model, seed)
         evidence = Evidence(held, source.n_members)
         shape = DISTRIBUTIONS[self.distribution]
-        model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, shape).expecting(evidence)
+        with self._watch("Fitting intervals", minor=True):
+            model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, shape).expecting(
+                evidence
+            )
         return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, "noise_model": noise_model}})
 
     def _resolved_noise_model(self, n_rows: int) -> str:
@@ -177,7 +180,7 @@ class StackedNetsRegressor(NetsRegressor):
         )
         if noise_model == "constant":
             return ConstantNoise.learn(held, source.n_members), held
-        with self._watch("Training networks of the noise"):
+        with self._watch("Training networks of the noise", minor=True):
             return NetworkNoise.learn(held, sample.X[found.rows[some]], seed, self._machine())
 
     def _machine(self) -> Machine:

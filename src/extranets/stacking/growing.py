@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,15 @@ from extranets.stacking.linear import fit_ridge
 LIMIT = 3.0  # standard deviations: how far the inputs of networks are drawn in
 KIND_BITS = 12  # a member's id holds its kind from this bit on: every kind has random streams of its own
 
-# Shows the progress of what a title names, while a block runs; gives None where nothing is to be shown.
-Watch = Callable[[str], AbstractContextManager[Callable[[float], object] | None]]
+Wanted = Sequence[tuple[Kind, Sequence[int]]]  # kinds, and the folds that their networks leave out
+
+
+class Watch(Protocol):
+    """Shows the progress of what a title names, while a block runs; gives None where nothing is to be shown."""
+
+    def __call__(
+        self, title: str, ahead: float | None = None, minor: bool = False
+    ) -> AbstractContextManager[Callable[[float], object] | None]: ...
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,8 @@ class Growing:
 
     Attributes
     ----------
-    n_tasks : int
-        Networks trained so far, for the message.
+    after : float
+        The most :meth:`work` that may follow on other rows.
     """
 
     sample: Sample
@@ -67,6 +75,7 @@ class Growing:
     seed: int
     machine: Machine
     watch: Watch
+    after: float = 0.0
     _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
     _architectures: dict[Kind, Architecture] = field(default_factory=dict)
 
@@ -83,14 +92,23 @@ class Growing:
 
     def linear(self) -> Part | None:
         """Ridge regressions of all folds; None where there are too many rows and columns."""
-        ensemble = fit_ridge(self.sample, self.plan)
+        with self.watch("Fitting ridge regressions", minor=True):
+            ensemble = fit_ridge(self.sample, self.plan)
         return None if ensemble is None else self._part(None, FoldNetworks(ensemble))
 
-    def train(self, wanted: Sequence[tuple[Kind, Sequence[int]]], title: str) -> list[Part | None]:
-        """Networks of each kind for some folds, in the order asked for; None for a kind whose loss was not finite."""
+    def train(self, wanted: Wanted, title: str, later: Wanted = ()) -> list[Part | None]:
+        """Networks of each kind for some folds, in the order asked for; None for a kind whose loss was not finite.
+
+        Parameters
+        ----------
+        later : what may be trained afterwards, for a guess at the time that is left
+        """
+        if not wanted:
+            return []
         trainings = [self._training(kind, folds) for kind, folds in wanted]
         n_networks = sum(len(training.members) for training in trainings)
-        with self.watch(title.format(n=n_networks)) as progress:
+        ahead = (self.work(later) + self.after) / self.work(wanted)
+        with self.watch(title.format(n=n_networks), ahead) as progress:
             found = engine.train_all(trainings, **self.machine, progress=progress)
         return [
             None if isinstance(one, engine.TrainingDiverged) else self._part(kind, FoldNetworks(one.ensemble, LIMIT))
@@ -105,6 +123,10 @@ class Growing:
         if kind not in self._architectures:
             self._architectures[kind] = kind.architecture(self._inputs, self.sample.y.shape[1], self.n_seen)
         return self._architectures[kind]
+
+    def work(self, wanted: Wanted) -> float:
+        """Seconds of one core for training this, roughly."""
+        return sum(len(folds) * self.plan.members_per_fold * self.seconds(kind) for kind, folds in wanted)
 
     def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
         architecture = self._architecture(kind)

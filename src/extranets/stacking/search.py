@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,21 +67,21 @@ def grow(
     """A stack for a standardised sample; everything that ``None`` or an effort leaves open is decided by errors on folds."""
     n_rows = len(sample.y)
 
-    def growing(of: Sample, n_members: int) -> Growing:
+    def growing(of: Sample, n_members: int, after: float = 0.0) -> Growing:
         n = len(of.y)
         folds = min(n_folds or n_folds_for(n), n)
         order = generator(seed, Purpose.ROWS).permutation(n)
         plan = Plan(np.where(order < ENOUGH_HELD, order % folds, -1), folds, n_members)
-        return Growing(of, plan, keep_prob, seed, machine, watch)
+        return Growing(of, plan, keep_prob, seed, machine, watch, after)
 
     if n_rows <= MANY_ROWS:
         search = Search(growing(sample, members_per_fold), effort)
         search.run()
         return search.found()
     some = generator(seed, Purpose.ROWS, part=3).permutation(n_rows)[:SEARCH_ROWS]
-    search = Search(growing(sample.part(np.sort(some)), 1), effort)
-    search.run()
     final = Search(growing(sample, members_per_fold), effort)
+    search = Search(growing(sample.part(np.sort(some)), 1, final.most_work()), effort)
+    search.run()
     final.train_chosen(search.most_useful())
     return final.found(search.tried())
 
@@ -101,12 +101,10 @@ class Search:
     def run(self) -> None:
         """The quick kinds, and then rung after rung of every ladder that is worth it."""
         linear = self.growing.linear()
-        self._add([linear, *self._train([(kind, range(self.plan.n_folds)) for kind in QUICK])])
-        if WORTH[self.effort] is None:
-            return
-        ladders = dict.fromkeys(
-            LADDERS, 1.0
-        )  # and by how much the last rung lowered the error: the next does hardly better
+        quick = [(kind, range(self.plan.n_folds)) for kind in QUICK]
+        self._add([linear, *self._train(quick, self._higher(LADDERS, 0))])
+        # By how much the last rung of each lowered the error: the next one hardly does better.
+        ladders = dict.fromkeys(LADDERS, 1.0)
         climbed: list[Part] = []
         for level in range(max(map(len, LADDERS))):
             ladders = {
@@ -116,7 +114,9 @@ class Search:
             }
             rungs = [ladder[level] for ladder in ladders]
             # What was worth it is trained on the other folds in the same call that tries the next rungs.
-            tried = self._train([(kind, self.trial) for kind in rungs] + [(part.kind, self.rest) for part in climbed])
+            wanted = [(kind, self.trial) for kind in rungs] + [(part.kind, self.rest) for part in climbed]
+            later = [*((kind, self.rest) for kind in rungs), *self._higher(ladders, level + 1)]
+            tried = self._train(wanted, later)
             self._complete(climbed, tried[len(rungs) :])
             tried = tried[: len(rungs)]
             gains = [0.0 if part is None else self._gain(part) for part in tried]
@@ -139,9 +139,25 @@ class Search:
         networks = [self.parts[i].kind for i in order if self.parts[i].kind is not None and weights[i] >= LEAST_SHARE]
         return [None, *networks[:MOST_KINDS]]
 
-    def _train(self, wanted: Sequence[tuple[Kind | None, Sequence[int]]]) -> list[Part | None]:
+    def _higher(self, ladders: Iterable[Sequence[Kind]], level: int) -> list[tuple[Kind, Sequence[int]]]:
+        """All that may be trained from a level on."""
+        if WORTH[self.effort] is None:
+            return []
+        return [(kind, range(self.plan.n_folds)) for ladder in ladders for kind in ladder[level:]]
+
+    def most_work(self) -> float:
+        """Of the few kinds that take longest."""
+        folds = range(self.plan.n_folds)
+        kinds = [*((kind, folds) for kind in QUICK), *self._higher(LADDERS, 0)]
+        return sum(sorted(self.growing.work([each]) for each in kinds)[-MOST_KINDS:])
+
+    def _train(
+        self,
+        wanted: Sequence[tuple[Kind | None, Sequence[int]]],
+        later: Sequence[tuple[Kind, Sequence[int]]] = (),
+    ) -> list[Part | None]:
         networks = [(kind, folds) for kind, folds in wanted if kind is not None and len(folds)]
-        return self.growing.train(networks, "Training {n} networks")
+        return self.growing.train(networks, "Training {n} networks", later)
 
     def _add(self, parts: Sequence[Part | None]) -> None:
         self.parts += [part for part in parts if part is not None]
@@ -156,7 +172,9 @@ class Search:
 
     def _least_gain(self, kind: Kind) -> float:
         """By which share a kind must lower the stack's squared error to be worth its time."""
-        worth = WORTH[self.effort] or math.inf
+        worth = WORTH[self.effort]
+        if worth is None:
+            return math.inf
         spent = sum(self.growing.seconds(part.kind) for part in self.parts if part.kind is not None)
         return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows)) if spent > 0 else math.inf
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.base import clone
 
+from extranets.estimators import StackedNetsRegressor
 from extranets.evaluation import ENOUGH_ROWS, OutOfFold, cross_validate
 from extranets.tables.errors import TableWarning
 from extranets.tables.regressor import TableRegressor
@@ -70,10 +71,10 @@ def fit_table(
 
     Examples
     --------
-    >>> from extranets import ExtraNetsRegressor
+    >>> from extranets import StackedNetsRegressor
     >>> from extranets.data import simulated_rents
     >>> flats = simulated_rents(120, random_state=0)
-    >>> model = TableRegressor(ExtraNetsRegressor(3, max_iter=20, random_state=0, n_jobs=1), kinds={"flat": "ignore"})
+    >>> model = TableRegressor(StackedNetsRegressor(n_folds=2, random_state=0, n_jobs=1), kinds={"flat": "ignore"})
     >>> held_out = fit_table(model, flats.drop(columns="rent"), flats["rent"], n_folds=2)
     >>> len(held_out.y), model.predict(flats[:2]).shape, model.estimator.n_jobs
     (120, (2,), None)
@@ -109,7 +110,7 @@ def fit_tuned(
 
     Parameters
     ----------
-    model : TableRegressor whose ``estimator`` is an ExtraNetsRegressor
+    model : TableRegressor whose ``estimator`` is a StackedNetsRegressor
         Its ``random_state``, ``n_jobs`` and ``verbose`` are used for the search, too.
     X : data frame of shape (n, n_columns)
     y : array of shape (n,)
@@ -121,6 +122,9 @@ def fit_tuned(
     -------
     model
     """
+    if not isinstance(model.estimator, StackedNetsRegressor):
+        name = type(model.estimator).__name__
+        raise TypeError(f"A search is for StackedNetsRegressor; the settings of {name} are not searched for.")
     this_run = {name: getattr(model.estimator, name) for name in THIS_RUN}
     kept = {name: value for name, value in (fixed or {}).items() if name not in this_run}
     model.fit_with(X, lambda encoded: tune(encoded, y, budget, **this_run, **kept), schema=schema)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from extranets import model_file
 from extranets._arrays import Array
 from extranets.evaluation import LEVELS, Predictions, predict_with_targets, sample_rows
 from extranets.model_file import ModelFileError
+from extranets.stacking import summary
 from extranets.tables.labelled import Labelled
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.values import STYLES
@@ -56,6 +58,7 @@ class TableModel:
             "rows": f"{len(y):,} of {n_rows:,}, drawn at random" if len(y) < n_rows else f"{n_rows:,}",
             "method": type(network).__name__,
             "trained": f"{network.fit_info_['finished'][:10]}, on {network.fit_info_['n_rows']:,} rows",
+            "stack": _stack(network),
         }
         return predict_with_targets(
             self.model,
@@ -67,6 +70,11 @@ class TableModel:
             features=self.model.schema_.read(X),
             about=about,
         )
+
+
+def _stack(network: Any) -> str | None:
+    settings = getattr(network, "settings_", None) or {}
+    return summary(settings["models"]) if "models" in settings else None
 
 
 def load_table_model(path: str | os.PathLike[str]) -> TableModel:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from extranets import model_file
 from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, remember_names
 from extranets._warnings import warn_user
-from extranets.estimators import ExtraNetsRegressor
+from extranets.estimators import StackedNetsRegressor
 from extranets.estimators.base import NetsRegressor
 from extranets.model_file.typed import check_types
 from extranets.tables.encoding import column_transformer
@@ -60,7 +60,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     Parameters
     ----------
     estimator : regressor, optional
-        Gets the encoded table. ``ExtraNetsRegressor()`` if not given.
+        Gets the encoded table. ``StackedNetsRegressor()`` if not given.
     kinds : dict of str, optional
         What columns are, where the guess is wrong: ``{"zip": "category", "day": "date:%d/%m/%Y", "id": "ignore"}``.
     max_categories : int, default=30
@@ -86,11 +86,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     Examples
     --------
     >>> import pandas
-    >>> from extranets import ExtraNetsRegressor
     >>> from extranets.tables import TableRegressor
     >>> table = pandas.DataFrame({"area": [30.0, 55, None, 80] * 25, "city": ["Ulm", "Bonn", "Ulm", "Bonn"] * 25})
     >>> rent = table["area"].fillna(60) * 10 + (table["city"] == "Bonn") * 100
-    >>> model = TableRegressor(ExtraNetsRegressor(5, max_iter=40, random_state=0)).fit(table, rent)
+    >>> model = TableRegressor().fit(table, rent)
     >>> model.predict_interval(table[:3], coverage=0.9).shape
     (3, 2)
     """
@@ -202,7 +201,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             raise ValueError(f"na_values must be a list of texts, such as ['n.a.', '-999']; got {self.na_values!r}.")
 
     def _unfitted(self) -> Any:
-        return ExtraNetsRegressor() if self.estimator is None else self.estimator
+        return StackedNetsRegressor() if self.estimator is None else self.estimator
 
     def _inside(self) -> Any:
         return self.regressor_ if hasattr(self, "regressor_") else self._unfitted()
@@ -302,7 +301,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         if not isinstance(self.regressor_, NetsRegressor):
             raise TypeError(
                 f"A model file cannot hold a {type(self.regressor_).__name__}, only the regressors of extranets, such as "
-                "ExtraNetsRegressor."
+                "StackedNetsRegressor."
             )
         model_file.save(self, path, about=about)
 

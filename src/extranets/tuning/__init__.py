@@ -1,6 +1,6 @@
-"""Settings of `ExtraNetsRegressor` that suit a table, searched for within a budget of time.
+"""Parameters of `StackedNetsRegressor` that suit a table, searched for within a budget of time.
 
-``candidates`` says what is tried, ``trials`` how one is judged, ``halving`` who stays; none of these looks at the clock.
+``candidates`` says what is tried and what it costs, ``search`` fits candidates and keeps the best; neither looks at the clock.
 ``budget`` does, and holds :func:`tune`.
 """
 
