@@ -81,15 +81,22 @@ class Members:
         return len(self.ids)
 
     @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Number of parameters of each member. Shape: ``(m,)``."""
+        a = self.architecture
+        first, last = (np.full((len(self), 1), n, dtype=np.int64) for n in (a.n_first, a.n_heads))
+        units = np.hstack([first, self.widths, last])
+        return ((units[:, :-1] + 1) * units[:, 1:]).sum(axis=1)
+
+    @property
     def offsets(self) -> npt.NDArray[np.int64]:
         """Where each member's parameters begin in the stacked array; one entry more than members."""
-        sizes = [self.architecture.n_parameters(widths) for widths in self.widths]
-        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @property
     def n_parameters(self) -> int:
         """Number of parameters of all members together."""
-        return sum(self.architecture.n_parameters(widths) for widths in self.widths)
+        return sum(self.sizes.tolist())
 
     def __getitem__(self, rows: slice | npt.NDArray[np.generic]) -> Members:
         return Members(self.architecture, self.ids[rows], self.widths[rows], self.masks[rows])
