@@ -21,6 +21,7 @@ LAYERS = [
     "_arrays",
     "_warnings",
     "_extras",
+    "_blas",
     "_progress",
     "_random",
     "_atomic",

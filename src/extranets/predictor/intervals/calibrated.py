@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from extranets._arrays import Array
+from extranets._blas import one_blas_thread
 from extranets.model_file import storable
 from extranets.predictor.part import Evidence, Interval, Number, Source, check_variances
 from extranets.uncertainty.components import HeldOut, unbiased
@@ -94,8 +95,8 @@ def _fit_one(squares: Array, spread: Array, noise: Array, weight: Array, least_a
 
     least = np.array([least_a * unit, LEAST_NOISE if len(squares) < FEW_ROWS else 1e-6])
     starts = [np.maximum(start, least) for start in [(0.5, 0.5), (unit, 1.0), (0.9, 0.1)]]
-    fits = [
-        minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(each, None) for each in least]) for start in starts
-    ]
+    bounds = [(each, None) for each in least]
+    with one_blas_thread():
+        fits = [minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
     a, b = min(fits, key=lambda fit: float(fit.fun)).x
     return float(a / unit), float(b * level / mean_noise) if mean_noise > 0 else 1.0

@@ -15,6 +15,7 @@ import numpy as np
 
 from extranets import engine
 from extranets._arrays import Array, Float32, blocks
+from extranets._blas import one_blas_thread
 from extranets._random import Purpose, generator
 from extranets.encodings import learn_piecewise_linear
 from extranets.engine import Machine, TrainingData
@@ -187,7 +188,9 @@ def _slope(logs: Array, squares: Array, weight: Array) -> float:
         gradient = w * (1 - (TAIL_DOF + 1) * ratio / (1 + ratio))
         return float(w @ value), np.array([gradient.sum(), gradient @ logs])
 
-    found = minimize(loss, [0.0, 1.0], jac=True, method="L-BFGS-B", bounds=[(-20.0, 20.0), (0.0, MOST_SLOPE)])
+    bounds = [(-20.0, 20.0), (0.0, MOST_SLOPE)]
+    with one_blas_thread():
+        found = minimize(loss, [0.0, 1.0], jac=True, method="L-BFGS-B", bounds=bounds)
     return float(found.x[1])
 
 

@@ -1,0 +1,56 @@
+"""Linear algebra on one thread, where its own threads would only wait for each other."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+
+class _Shared:
+    """The limit, and how many blocks ask for it now."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_users = 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.n_users == 0:
+                self.limit = _pools().limit(limits=1, user_api="blas")
+            self.n_users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.n_users -= 1
+            if self.n_users == 0:
+                self.limit.restore_original_limits()
+
+
+_shared = _Shared()
+
+
+@functools.cache
+def _pools() -> Any:
+    """Looked for only once: the system lists its libraries through a callback, and Ctrl-C would get lost in it."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra of the whole process has one thread while the block runs.
+
+    For small problems: threads that wait for each other make an optimisation of two
+    numbers a hundred times as slow on a busy machine. Blocks may overlap in several threads; the last one to end restores
+    what was before the first.
+    """
+    _shared.enter()
+    try:
+        yield
+    finally:
+        _shared.leave()
