@@ -45,9 +45,8 @@ def _pools() -> Any:
 def one_blas_thread() -> Iterator[None]:
     """Linear algebra of the whole process has one thread while the block runs.
 
-    For small problems: threads that wait for each other make an optimisation of two
-    numbers a hundred times as slow on a busy machine. Blocks may overlap in several threads; the last one to end restores
-    what was before the first.
+    For small problems: threads that wait for each other make an optimisation of two numbers a hundred times as slow on a
+    busy machine. Blocks may overlap in several threads; the last one to end restores what was before the first.
     """
     _shared.enter()
     try:
