@@ -344,6 +344,7 @@ CASES = [
     ("stacked", put(f"{FOLDS}.ensemble.members.architecture.n_outputs", 2), "neither n_outputs nor twice that|do not fit"),
     ("stacked", all_of(put("model.source.sources.0.ensemble.members.architecture.n_heads", 2),
                        array("model.source.sources.0.ensemble.parameters", lambda a: np.tile(a, 2))), "not networks of means"),
+    *[("stacked", put(f"{FOLDS}.limit", value), "limit") for value in (0, -3.0, 1e7, NAN, INFINITE, "far", True)],
     ("stacked", put("model.source.sources", []), "one weight for each"),
     ("stacked", put(FOLDS, None), "sources is a list"),
     ("stacked", graft(parts_of("extra_nets_encoded"), "model.source", FOLDS), "not those of folds"),

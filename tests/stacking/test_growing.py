@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from extranets import engine
 from extranets.held_out import FOLD_BITS, Plan
 from extranets.stacking import Kind, growing
 from extranets.stacking.kinds import KINDS
 from tests.stacking import tables
-from tests.stacking.tables import in_folds, linear_table, sample_of
+from tests.stacking.tables import MACHINE, in_folds, linear_table, sample_of
 
 FIRST, SECOND = KINDS[0], KINDS[-1]
 ALL = range(4)
@@ -37,7 +36,7 @@ def plan():
 
 
 def folds_of(part):
-    return (part.ensemble.members.ids >> FOLD_BITS).astype(int) - 1
+    return (part.networks.ensemble.members.ids >> FOLD_BITS).astype(int) - 1
 
 
 def assert_same_networks(one, two):
@@ -50,7 +49,7 @@ def test_errors_are_those_of_networks_that_never_saw_the_row(kind, sample, plan)
     """By hand, from every network's prediction of every row."""
     grower = tables.growing(sample, plan)
     part = grower.linear() if kind is None else grower.train([(kind, ALL)], "")[0]
-    predictions = engine.forward(part.ensemble, sample.X).astype(np.float64)
+    predictions = part.networks.members(sample.X, MACHINE).astype(np.float64)
     for row, fold in enumerate(plan.fold_of_row):
         own = predictions[folds_of(part) == fold, row]
         assert len(own) == (1 if kind is None else 3)
@@ -64,8 +63,8 @@ def test_a_row_has_no_influence_on_the_networks_that_leave_it_out(sample, plan):
     other = replace(sample, y=np.where(held[:, None], sample.y + 100, sample.y))
     one, two = (tables.growing(each, plan).train([(FIRST, ALL)], "")[0] for each in (sample, other))
     same = [
-        np.array_equal(one.ensemble[k : k + 1].parameters, two.ensemble[k : k + 1].parameters)
-        for k in range(len(one.ensemble))
+        np.array_equal(one.networks.ensemble[k : k + 1].parameters, two.networks.ensemble[k : k + 1].parameters)
+        for k in range(len(one.networks.ensemble))
     ]
     np.testing.assert_array_equal(same, folds_of(one) == 1)
 
@@ -77,7 +76,7 @@ def test_folds_may_be_added_later(sample, plan):
     assert not np.isnan(some.residual[held]).any() and np.isnan(some.residual[~held]).all()
     assert np.isnan(rest.spread[held]).all() and not np.isnan(rest.spread[~held]).any()
     both = some + rest
-    assert_same_networks(both.ensemble, whole.ensemble)
+    assert_same_networks(both.networks.ensemble, whole.networks.ensemble)
     np.testing.assert_array_equal(both.residual, whole.residual)
     np.testing.assert_array_equal(both.spread, whole.spread)
     assert both.kind == SECOND
@@ -86,14 +85,15 @@ def test_folds_may_be_added_later(sample, plan):
 def test_networks_do_not_depend_on_their_company(sample, plan):
     alone = tables.growing(sample, plan).train([(FIRST, ALL)], "")[0]
     other, again = tables.growing(sample, plan).train([(SECOND, [2]), (FIRST, ALL)], "")
-    assert_same_networks(again.ensemble, alone.ensemble)
+    assert_same_networks(again.networks.ensemble, alone.networks.ensemble)
     assert other.kind == SECOND and set(folds_of(other)) == {2}
 
 
 def test_kinds_have_random_numbers_of_their_own(sample, plan):
     """Two kinds of one shape start from other weights and draw other masks."""
     ids = [
-        part.ensemble.members.ids for part in tables.growing(sample, plan).train([(kind, ALL) for kind in KINDS], "")
+        part.networks.ensemble.members.ids
+        for part in tables.growing(sample, plan).train([(kind, ALL) for kind in KINDS], "")
     ]
     assert len(np.unique(np.concatenate(ids))) == len(KINDS) * 4 * 3
 

@@ -50,7 +50,7 @@ def check(found, sample):
     np.testing.assert_array_equal(found.held.weight, sample.weight[found.rows])
     assert len(np.unique(found.rows)) == n
     for part in found.parts:  # all of them have networks that left each fold out
-        folds = np.unique(part.ensemble.members.ids >> FOLD_BITS)
+        folds = np.unique(part.networks.ensemble.members.ids >> FOLD_BITS)
         np.testing.assert_array_equal(folds, np.arange(1, found.n_folds + 1))
     assert [each["weight"] for each in found.tried if each["weight"] > 0] == found.weights[found.weights > 0].tolist()
     assert all(each["r2"] <= 1 for each in found.tried)
@@ -84,7 +84,7 @@ def test_it_is_no_worse_than_its_best_part(found, name):
 def test_held_out_errors_are_those_of_a_network_drawn_by_weight(found, name):
     """Mean and variance over the kinds, of the networks that left the row out, by hand."""
     sample, ours = found[name]
-    predictions = [engine.forward(part.ensemble, sample.X).astype(np.float64) for part in ours.parts]
+    predictions = [part.networks.members(sample.X, MACHINE).astype(np.float64) for part in ours.parts]
     fold_of_row = np.empty(len(sample.y), dtype=int)
     for fold in range(ours.n_folds):  # held rows come fold after fold
         same = np.array_split(np.arange(len(ours.rows)), np.flatnonzero(np.diff(ours.rows) < 0) + 1)
@@ -205,7 +205,9 @@ def test_large_tables_choose_on_some_rows(many_rows, short, table):
     check(found, sample)
     assert len(found.rows) == 120  # enough for errors; networks of a fold see all rows but its own
     networks = [part for part in found.parts if part.kind is not None]
-    assert len(networks) <= search.MOST_KINDS and all(len(part.ensemble) == 2 * found.n_folds for part in networks)
+    assert len(networks) <= search.MOST_KINDS and all(
+        len(part.networks.ensemble) == 2 * found.n_folds for part in networks
+    )
     known = stack(sample_of(*(each[:80] for each in table)))
     assert len(found.tried) > len(known.tried)  # what was tried on some rows, and what was trained on all
 
