@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import extranets
 from extranets import StackedNetsRegressor
+from extranets._progress import heard_by
 from extranets.data import linear_process
 from extranets.estimators.copies import CopiedRowsWarning
 from extranets.predictor.noise import ConstantNoise, NetworkNoise
@@ -234,12 +235,16 @@ def test_copied_rows_are_warned_of(table):
         quick().fit(np.r_[X, X[:30]], np.r_[y, y[:30]])
 
 
-def test_progress_counts_networks_and_says_what_else_is_done(table, capsys):
+def test_progress_counts_networks_and_names_all_that_is_done(table, capsys):
     quick(verbose=1).fit(*table[:2])
     shown = capsys.readouterr().err
-    assert "Training" in shown and "networks" in shown and "noise" in shown
+    assert "Training" in shown and "networks" in shown and "100 %" in shown
     quick(verbose=0).fit(*table[:2])
     assert capsys.readouterr().err == ""
+    titles = []
+    with heard_by(lambda title, done: titles.append(title)):
+        quick().fit(*table[:2])
+    assert [any(word in title for title in titles) for word in ("ridge", "networks", "noise")] == [True] * 3
 
 
 def test_columns_of_categories():

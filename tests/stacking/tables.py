@@ -12,7 +12,7 @@ from extranets.stacking import Growing
 MACHINE = {"device": "cpu", "n_threads": 1}
 
 
-def silent(title):
+def silent(title, ahead=None, minor=False):
     return nullcontext()
 
 

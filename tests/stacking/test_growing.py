@@ -135,7 +135,7 @@ def test_progress_has_a_title_with_the_number_of_networks(sample, plan):
     titles, shares = [], []
 
     @contextmanager
-    def watch(title):
+    def watch(title, ahead=None, minor=False):
         titles.append(title)
         yield shares.append
 

@@ -10,6 +10,7 @@ import pytest
 from extranets import engine
 from extranets.held_out import FOLD_BITS
 from extranets.stacking import Growing, Kind, grow, search
+from extranets.stacking.kinds import KINDS
 from extranets.stacking.search import LEAST_WEIGHT, n_folds_for
 from tests.stacking.tables import MACHINE, linear_table, sample_of, silent, wavy_table
 
@@ -121,8 +122,8 @@ def short(monkeypatch):
 
 
 def test_what_was_tried_and_rejected_has_no_weight(short, monkeypatch):
-    """No gain is worth it: every rung is tried on some folds, and none is trained on the others."""
-    monkeypatch.setitem(search.GAINS, "medium", (0.49, 0.49))
+    """Of 20 rows of a trial, nearly all of the error would have to go: rungs are tried on some folds, and on no others."""
+    monkeypatch.setattr(search, "CHANCE", 0.99 * 20)
     sample = sample_of(*linear_table(100))
     low, medium = stack(sample), stack(sample, effort="medium")
     check(medium, sample)
@@ -131,27 +132,30 @@ def test_what_was_tried_and_rejected_has_no_weight(short, monkeypatch):
     np.testing.assert_array_equal(medium.weights, low.weights)
 
 
+def anything_is_worth_it(monkeypatch):
+    """Even a loss: all rungs climb."""
+    monkeypatch.setitem(search.WORTH, "medium", -1e9)
+    monkeypatch.setattr(search, "CHANCE", -1e9)
+
+
 def test_what_is_worth_it_is_trained_on_every_fold(short, monkeypatch):
-    """Any gain is worth it, even a loss: all rungs climb."""
-    monkeypatch.setitem(search.GAINS, "medium", (-1.0, -1.0))
-    monkeypatch.setattr(search, "CHANCE", -1000.0)
+    anything_is_worth_it(monkeypatch)
     sample = sample_of(*wavy_table(100))
     found = stack(sample, effort="medium")
     check(found, sample)
-    assert len({str(each) for each in found.tried}) == len(found.tried)
+    assert len({str(each) for each in found.tried}) == len(found.tried) == 1 + len(KINDS)
 
 
 def test_of_few_rows_no_rung_is_tried(short):
-    """A weight more would lower their error by chance."""
-    sample = sample_of(*linear_table(16))
+    """A weight more would take all error away by chance."""
+    sample = sample_of(*linear_table(8))
     assert len(stack(sample, effort="high").tried) == len(stack(sample, effort="low").tried)
 
 
 @pytest.mark.parametrize("where", ["everywhere", "on all folds but those of the trial"])
 def test_kinds_that_diverge_are_left_out(short, monkeypatch, where):
     """Also those that diverge after a trial in which they were worth it."""
-    monkeypatch.setitem(search.GAINS, "medium", (-1.0, -1.0))
-    monkeypatch.setattr(search, "CHANCE", -1000.0)
+    anything_is_worth_it(monkeypatch)
     own = Growing._training
 
     def training(self, kind, folds):
