@@ -55,6 +55,8 @@ JACKKNIFE = "model.intervals.jackknife+"
 NOISE = "model.noise.model"
 CURVATURE = "model.source.curvatures.0"
 POSTERIOR = "model.source.posterior"
+FOLDS = "model.source.sources.1"  # of a stack
+MODELS = "extras.settings_.models"
 
 CASES = [
     # the estimator's own entries
@@ -311,6 +313,49 @@ CASES = [
     ("variational", array(f"{POSTERIOR}.noise_variance", lambda a: a[0]), "noise_variance does not fit"),
     ("variational", array(f"{POSTERIOR}.prior_variance", with_value(-1.0)), "prior_variance is negative"),
     ("variational", put(f"{POSTERIOR}.members.architecture.n_heads", 2), "n_heads must be n_outputs"),
+    # stacks: what was trained
+    ("stacked", put("extras.settings_", {"dict": []}), "missing entries"),
+    *[("stacked", put("extras.settings_.n_folds", value), "so many folds cannot be") for value in (-1, 0, 1, HUGE)],
+    *[("stacked", put("extras.settings_.n_folds", value), "n_folds is a") for value in (2.5, NAN, True, None)],
+    ("stacked", put("extras.settings_.noise_model", 1), "noise_model is a int"),
+    ("stacked", put("extras.settings_.more", 1), "unknown entries"),
+    *[("stacked", put(MODELS, value), "models is a") for value in (None, 1, "ridge", {"dict": []}, {"tuple": []}, [1], [[]])],
+    ("stacked", put(MODELS, []), "weights do not make one"),
+    ("stacked", put(f"{MODELS}.0", {"dict": []}), "missing entries"),
+    *[("stacked", drop(f"{MODELS}.1.{name}"), "missing entries") for name in ("hidden_layer_sizes", "weight", "r2")],
+    ("stacked", put(f"{MODELS}.1.n_jobs", 1), "unknown entries"),
+    *[("stacked", put(f"{MODELS}.1.{name}", value), f"{name} is a") for name in ("weight", "r2", "alpha", "learning_rate_init")
+      for value in (None, "much", [], True)],
+    *[("stacked", put(f"{MODELS}.1.{name}", value), f"{name} is a") for name in ("batch_size", "max_iter", "n_bins")
+      for value in ("many", 1.5, NAN)],
+    *[("stacked", put(f"{MODELS}.1.{name}", value), "negative or not finite") for name in ("weight", "alpha", "learning_rate_init")
+      for value in (-1, NAN, INFINITE)],
+    ("stacked", put(f"{MODELS}.1.batch_size", -1), "negative or not finite"),
+    *[("stacked", put(f"{MODELS}.1.r2", value), "r2 cannot be") for value in (NAN, INFINITE, {"float": "-inf"}, 1.5)],
+    ("stacked", put(f"{MODELS}.1.weight", 2), "weights do not make one"),
+    *[("stacked", put(f"{MODELS}.1.hidden_layer_sizes", value), "hidden_layer_sizes is a") for value in (5, [5], {"tuple": ["5"]}, "auto")],
+    ("stacked", put(f"{MODELS}.1.numeric_encoding", 1), "numeric_encoding is a int"),
+    # and the stack
+    *missing_and_unknown("stacked", "model.source", FOLDS, f"{FOLDS}.ensemble", f"{FOLDS}.ensemble.members.architecture"),
+    *shapes("stacked", "model.source.weights", other="one weight for each", dtype="weights is a float32", negative=False)[:4],
+    *[("stacked", array("model.source.weights", with_value(value)), "do not make one") for value in (np.nan, np.inf, -1.0, 0.0)],
+    *shapes("stacked", f"{FOLDS}.ensemble.parameters", other="parameters do not fit", dtype="parameters is a float64", negative=False),
+    ("stacked", array(f"{FOLDS}.ensemble.members.masks", np.invert), "widths do not fit the masks"),
+    ("stacked", put(f"{FOLDS}.ensemble.members.architecture.n_outputs", 2), "neither n_outputs nor twice that|do not fit"),
+    ("stacked", all_of(put("model.source.sources.0.ensemble.members.architecture.n_heads", 2),
+                       array("model.source.sources.0.ensemble.parameters", lambda a: np.tile(a, 2))), "not networks of means"),
+    *[("stacked", put(f"{FOLDS}.limit", value), "limit") for value in (0, -3.0, 1e7, NAN, INFINITE, "far", True)],
+    ("stacked", put("model.source.sources", []), "one weight for each"),
+    ("stacked", put(FOLDS, None), "sources is a list"),
+    ("stacked", graft(parts_of("extra_nets_encoded"), "model.source", FOLDS), "not those of folds"),
+    ("stacked", graft(parts_of("deep_ensemble"), "model.source", FOLDS), "do not go together"),
+    ("stacked", graft(parts_of("delta"), "model.source", FOLDS), "not those of folds"),
+    *[("stacked", of(name, "model.source"), "networks are not those|noise|do not fit") for name in ("extra_nets_encoded", "pbp", "delta")],
+    *[(name, of("stacked", "model.source"), "networks are not those|another construction|networks do not fit")
+      for name in ("extra_nets_encoded", "bootstrap", "mc_dropout", "variational", "pbp")],
+    ("extra_nets_encoded", graft(parts_of("stacked"), FOLDS, "model.source"), "networks are not those"),
+    ("stacked", lambda parts: parts.model.update({"class": "ExtraNetsRegressor"}), "ExtraNetsRegressor"),
+    ("extra_nets_encoded", lambda parts: parts.model.update({"class": "StackedNetsRegressor"}), "StackedNetsRegressor"),
     # a table's regressor inside
     ("table", put("regressor.n_features", 3), "not fit the features"),
     ("table", put("regressor.model", None), "the model is missing"),

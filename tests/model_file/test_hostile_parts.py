@@ -44,7 +44,7 @@ def test_contents_that_do_not_go_together_are_refused(name, change, message, pat
     assert_refused(parts, message, path)
 
 
-# -- a mixture of sources, which no estimator makes yet ------------------------------------------------------------------
+# -- a mixture of sources of any kind, in a file of its own ------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_stack_of_unlike_sources_is_refused(path):
         save(Stack([one, two], np.array([0.5, 0.5])), path)
 
 
-def test_a_stack_is_no_source_of_an_estimator(path):
+def test_a_stack_is_no_source_of_another_estimator(path):
     model = extranets.load(TODAY / "extra_nets_student.xnet")
     model.model_ = replace(model.model_, source=Stack([model.model_.source], np.ones(1)))
     with pytest.raises(ValueError, match="not those of this estimator"):

@@ -17,6 +17,7 @@ from extranets import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
     PBPRegressor,
+    StackedNetsRegressor,
     VariationalRegressor,
 )
 from extranets.tables import TableRegressor
@@ -44,11 +45,21 @@ ESTIMATORS = {
     "bootstrap_two": BootstrapNetsRegressor(2, **SMALL, interval="percentile", numeric_encoding="periodic", n_bins=2),
     "variational": VariationalRegressor(**SMALL, n_passes=5),
     "pbp": PBPRegressor(**SMALL, n_passes=5),
+    "stacked": StackedNetsRegressor(effort="low", n_folds=2, keep_prob=0.05, random_state=1, n_jobs=1),
 }
 CONFORMAL = {"mc_dropout", "delta", "bootstrap_two"}
 TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus", "extra_nets_student", "delta_two", "bootstrap_two"}
 NAMED = {"extra_nets", "pbp", "table"}
-ON_GPU = {"extra_nets", "extra_nets_student", "bootstrap", "mc_dropout", "deep_ensemble", "mean_variance", "delta"}
+ON_GPU = {
+    "extra_nets",
+    "extra_nets_student",
+    "bootstrap",
+    "mc_dropout",
+    "deep_ensemble",
+    "mean_variance",
+    "delta",
+    "stacked",
+}
 MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # models of the noise and of tails need many
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from extranets import (
     MCDropoutRegressor,
     MeanVarianceRegressor,
     PBPRegressor,
+    StackedNetsRegressor,
     VariationalRegressor,
 )
 
@@ -116,13 +118,24 @@ MODELS = {
     "pbp_estimated_noise": PBPRegressor(**QUICK, n_passes=12),
 }
 
+STACKED = {"effort": "low", "n_folds": 3, "random_state": 3, "n_jobs": 1}
+MODELS |= {
+    "stacked": StackedNetsRegressor(**STACKED),
+    "stacked_medium": StackedNetsRegressor(**{**STACKED, "effort": "medium"}),
+    "stacked_networks": StackedNetsRegressor(**STACKED, members_per_fold=2),
+    "stacked_two_outputs": StackedNetsRegressor(**STACKED, interval="total"),
+    "stacked_weighted": StackedNetsRegressor(**STACKED, distribution="normal"),
+    "stacked_very_few_rows": StackedNetsRegressor(**{**STACKED, "n_folds": "auto"}),
+    "stacked_conformal": StackedNetsRegressor(**STACKED, keep_prob=0.5),
+}
+
 LEVELS = [0.5, 0.9]
 
 
 def table(name):
     """Rows to fit, rows that are kept from training, and rows to predict."""
     n = 60 if "few_rows" not in name else 12 if "very" in name else 45
-    n = 160 if name.startswith("extra") and "few_rows" not in name else n
+    n = 160 if name.startswith(("extra", "stacked_networks")) and "few_rows" not in name else n
     random = np.random.default_rng(7)
     X = random.normal(size=(n + 60, 4)).round(3)
     X[:, 3] = X[:, 3] > 0
@@ -161,6 +174,7 @@ LEARNED = (
     "noise_variance_", "calibration_", "degrees_of_freedom_", "held_out_scores_", "restarts_", "loss_curve_", "n_iter_", "n_null_",
     "oob_prediction_", "oob_score_", "keep_prob_", "keep_prob_scores_", "damping_", "n_effective_parameters_", "prior_variance_",
 )  # fmt: skip
+MEASURED = ("weight", "r2")  # of a stack's models: answers, not settings
 
 
 def answers(name, model):
@@ -185,10 +199,16 @@ def answers(name, model):
             found |= {f"{attribute}.{key}": np.asarray(each) for key, each in value.items()}
         elif value is not None:
             found[attribute] = np.asarray(value if attribute != "loss_curve_" else value[:, -3:])
+    if isinstance(model, StackedNetsRegressor):
+        models = model.settings_["models"]
+        found |= {f"settings_.{each}": np.array([one[each] for one in models]) for each in MEASURED}
     return {what: values.astype(np.float64) for what, values in found.items()}
 
 
 def settings(model):
     """What "auto" became, as JSON has it."""
     found = getattr(model, "settings_", None)
-    return None if found is None else {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
+    if isinstance(model, StackedNetsRegressor):
+        chosen = [{key: value for key, value in part.items() if key not in MEASURED} for part in found["models"]]
+        found = {**found, "models": chosen}
+    return json.loads(json.dumps(found))

@@ -17,6 +17,7 @@ from extranets.predictor.graph_parts import network_moments, network_predictions
 from extranets.predictor.part import Source
 
 LIMITS = (0.1, 1e6)  # smallest and largest that a file may hold
+FARTHEST = np.float32(1e15)  # beyond, squares would overflow; what is drawn in has reached its limit long before
 
 
 def drawn_in(X: Float32, limit: float) -> Float32:
@@ -30,6 +31,7 @@ def drawn_in(X: Float32, limit: float) -> Float32:
     >>> drawn_in(np.array([[0.1, 1.0, 3.0, 40.0]], dtype=np.float32), 3.0).round(2).tolist()
     [[0.10000000149011612, 0.949999988079071, 2.119999885559082, 2.990000009536743]]
     """
+    X = np.clip(X, -FARTHEST, FARTHEST)
     return np.asarray(X / np.sqrt(1 + (X / np.float32(limit)) ** 2), dtype=np.float32)
 
 
@@ -88,6 +90,7 @@ class FoldNetworks(Source):
         """As :func:`drawn_in` does it."""
         if self.limit is None:
             return x
+        x = x.apply("Clip", -FARTHEST, FARTHEST)
         share = x / np.float32(self.limit)
         return x / (share * share + np.float32(1)).apply("Sqrt")
 
