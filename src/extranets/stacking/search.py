@@ -110,7 +110,7 @@ class Search:
             ladders = {
                 ladder: gain
                 for ladder, gain in ladders.items()
-                if level < len(ladder) and gain > self._least_gain(ladder[level])
+                if level < len(ladder) and gain > self._least_gain(ladder[level], climbed)
             }
             rungs = [ladder[level] for ladder in ladders]
             # What was worth it is trained on the other folds in the same call that tries the next rungs.
@@ -170,12 +170,12 @@ class Search:
         """Parts of the trial's folds and of the others together."""
         self._add([None if other is None else part + other for part, other in zip(begun, others, strict=True)])
 
-    def _least_gain(self, kind: Kind) -> float:
+    def _least_gain(self, kind: Kind, begun: Sequence[Part] = ()) -> float:
         """By which share a kind must lower the stack's squared error to be worth its time."""
         worth = WORTH[self.effort]
         if worth is None:
             return math.inf
-        spent = sum(self.growing.seconds(part.kind) for part in self.parts if part.kind is not None)
+        spent = sum(self.growing.seconds(part.kind) for part in (*self.parts, *begun) if part.kind)
         return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows)) if spent > 0 else math.inf
 
     def _gain(self, part: Part) -> float:
@@ -194,9 +194,11 @@ class Search:
 
     def found(self, tried: list[dict[str, Any]] | None = None) -> Found:
         """The stack of the parts that deserve a weight."""
-        weights = self._weights(self.parts)
-        chosen = [part for part, weight in zip(self.parts, weights, strict=True) if weight >= LEAST_WEIGHT]
-        weights, rows = self._weights(chosen), self.plan.held_rows()
+        chosen, rows = self.parts, self.plan.held_rows()
+        weights = self._weights(chosen)
+        while weights.min() < LEAST_WEIGHT:  # what is left out changes the other weights
+            chosen = [part for part, weight in zip(chosen, weights, strict=True) if weight >= LEAST_WEIGHT]
+            weights = self._weights(chosen)
         residuals = np.stack([part.residual[rows] for part in chosen])
         own = np.stack([part.spread[rows] for part in chosen])
         residual = np.tensordot(weights, residuals, axes=1)
@@ -226,4 +228,5 @@ class Search:
         """Share of the outputs' variance that is explained on rows that were left out; targets are standardised."""
         rows = np.flatnonzero(~np.isnan(part.residual[:, 0]))
         squares = np.average((part.residual[rows] ** 2), axis=0, weights=self.sample.weight[rows])
-        return float(1 - squares.mean())
+        differs = np.ptp(self.sample.y, axis=0) > 0  # a constant output has nothing to explain
+        return float(1 - squares[differs].mean()) if differs.any() else 0.0
