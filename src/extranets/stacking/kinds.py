@@ -115,7 +115,7 @@ QUICK = (
 )
 # Ladders of longer trainings with less decay. A rung is tried where the one below it was worth its time.
 LADDERS = (
-    (Kind(3, 0.3, 0.5), Kind(2, 0.05, 1.0), Kind(2, 0.02, 3.0, width=1.5)),
+    (Kind(3, 0.3, 0.5), Kind(2, 0.05, 1.0), Kind(2, 0.02, 3.0, width=1.5), Kind(2, 0.002, 6.0, width=1.5)),
     (Kind(1, 0.3, 1.0, n_bins=96), Kind(1, 0.05, 2.0, n_bins=200, width=1.5)),
     (Kind(2, 0.3, 0.5, n_bins=16), Kind(2, 0.05, 1.0, n_bins=16), Kind(2, 0.02, 3.0, n_bins=48, width=1.5)),
 )
