@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,16 @@ def test_the_line_of_a_minor_step_stays_only_if_it_took_a_second(capsys):
     assert "0:02" in capsys.readouterr().err
     ProgressLine("Fitting intervals", minor=True).close(finished=False)
     assert "stopped" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_a_step_from_its_beginning_and_no_trace_of_a_minor_one(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    line = ProgressLine("Fitting intervals", minor=True)
+    begun = capsys.readouterr().err
+    line.close(finished=True)
+    ended = capsys.readouterr().err
+    assert begun.startswith("\rFitting intervals") and ended.strip() == "" and len(ended) == len(begun) + 1
+    assert "\n" not in begun + ended
 
 
 def table():
