@@ -112,6 +112,8 @@ class ProgressLine:
     def close(self, finished: bool) -> None:
         seconds = time.monotonic() - self.begin
         if self.minor and finished and seconds < 1:
+            if sys.stderr.isatty():
+                print(f"\r{'':<78}\r", end="", file=sys.stderr, flush=True)
             return
         spent = _clock(seconds)
         bar, word = ("#" * 30, "100 %") if finished else ("stopped".center(30), "")

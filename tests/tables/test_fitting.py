@@ -9,7 +9,7 @@ import pandas
 import pytest
 from sklearn.base import clone
 
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, StackedNetsRegressor
 from extranets.evaluation import cross_validate
 from extranets.tables import Listener, Schema, TableRegressor, cross_validate_table, fit_table, fit_tuned
 
@@ -26,6 +26,13 @@ def table():
 
 def small(**parameters):
     return TableRegressor(ExtraNetsRegressor(3, (8,), max_iter=5, random_state=0, n_jobs=1), **parameters)
+
+
+QUICK = {"effort": "low", "n_folds": 2, "noise_model": "constant"}
+
+
+def stack():
+    return TableRegressor(StackedNetsRegressor(**QUICK, random_state=0, n_jobs=1))
 
 
 class Recorder(Listener):
@@ -62,7 +69,7 @@ def test_columns_are_learned_once_from_all_rows_and_then_by_each_fold(table, lea
 
 def test_columns_are_learned_once_before_a_search(table, learned_from):
     with pytest.warns(UserWarning, match="The default is returned"):
-        fit_table(small(), *table, budget=1e-6, n_folds=0)
+        fit_table(stack(), *table, budget=1e-6, n_folds=0)
     assert learned_from == [90]
 
 
@@ -122,20 +129,26 @@ def test_a_search_leaves_its_settings_in_the_estimator():
     random = np.random.default_rng(1)
     frame = pandas.DataFrame({"size": random.normal(size=200)})
     y = np.sin(3 * frame["size"].to_numpy())
-    told, model = Recorder(), small()
-    fixed = {"n_estimators": 3, "max_iter": 5, "noise_model": "constant", "random_state": 9}
-    fit_table(model, frame, y, budget=3, fixed=fixed, n_folds=2, listener=told)
+    told, model = Recorder(), stack()
+    fit_table(model, frame, y, budget=3, fixed={**QUICK, "random_state": 9}, n_folds=2, listener=told)
     assert [step[0] for step in told.steps] == ["learned", "tuned", "fold", "fold"] and told.steps[1] == ("tuned", True)
     assert model.estimator.get_params() == model.regressor_.get_params()
-    assert model.estimator.n_estimators == 3 and model.estimator.max_iter == 5
+    found = model.regressor_.tuning_[0]["parameters"]
+    assert {name: getattr(model.estimator, name) for name in found} == found
+    assert model.estimator.effort == "low" and model.estimator.n_folds == 2
     assert model.estimator.random_state == 0, "the estimator's own parameters go before those that are fixed"
 
 
 def test_folds_after_a_silent_search_show_the_progress_that_was_asked_for(table):
-    model = small().set_params(estimator__verbose=1)
+    model = stack().set_params(estimator__verbose=1)
     with pytest.warns(UserWarning, match="The default is returned"):
         fit_tuned(model, *table, 1e-6)
     assert model.estimator.verbose == 1 and model.regressor_.verbose == 0 and model.estimator.n_jobs == 1
+
+
+def test_only_a_stack_is_searched_for(table):
+    with pytest.raises(TypeError, match="StackedNetsRegressor; the settings of ExtraNetsRegressor are not"):
+        fit_tuned(small(), *table, 1.0)
 
 
 def test_threads_and_progress_are_not_kept(table, capfd):

@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from extranets import ExtraNetsRegressor, MCDropoutRegressor, model_file
+from extranets import ExtraNetsRegressor, MCDropoutRegressor, StackedNetsRegressor, model_file
 from extranets.tables import Notes, TableError, TableRegressor, TableWarning, open_table, open_writer, take_target
 from extranets.tables import regressor as module
 
@@ -78,7 +78,7 @@ def test_parameters_are_checked():
 
 def test_the_default_is_an_ensemble_of_networks():
     assert hasattr(TableRegressor(), "predict_interval")
-    assert isinstance(clone(TableRegressor()).set_params(max_categories=3)._unfitted(), ExtraNetsRegressor)
+    assert isinstance(clone(TableRegressor()).set_params(max_categories=3)._unfitted(), StackedNetsRegressor)
 
 
 def test_a_column_that_is_not_there_may_have_a_number_as_name():

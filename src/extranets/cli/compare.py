@@ -68,7 +68,7 @@ def compare(
 
       extranets compare train.csv --target price
 
-      extranets compare train.csv -t price --method extra-nets --method "gradient boosting" --rows 50000
+      extranets compare train.csv -t price --method stack --method "gradient boosting" --rows 50000
     """
     from extranets.comparison import NAMES
     from extranets.comparison import compare as ranked

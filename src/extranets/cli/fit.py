@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.table import Table
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from extranets.tables import Labelled, Listener, Schema, TableRegressor
 
 MOST_COLUMNS = 60  # that the summary shows
-EFFORTS = ("low", "medium", "high")
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
 Method = Annotated[
@@ -177,6 +176,7 @@ def _network(
 def _named_settings(method: str, effort: str | None, preset: str | None) -> dict[str, Any]:
     """What --effort or --preset stands for."""
     from extranets.estimators.extra_nets import PRESETS
+    from extranets.stacking import Effort as EffortName
 
     for option, name, owner in (("--effort", effort, "stack"), ("--preset", preset, "extra-nets")):
         if name is not None and method != owner:
@@ -185,7 +185,7 @@ def _named_settings(method: str, effort: str | None, preset: str | None) -> dict
         check_name("--preset", preset, sorted(PRESETS))
         return dict(PRESETS[preset])
     if effort is not None:
-        check_name("--effort", effort, EFFORTS)
+        check_name("--effort", effort, get_args(EffortName))
         return {"effort": effort}
     return {}
 

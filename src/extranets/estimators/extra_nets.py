@@ -86,8 +86,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     start on all rows. Their mean predicts; their spread and the residual noise give the interval. Features and targets are
     standardised inside, from training rows.
 
-    What is ``"auto"`` follows the table; ``settings_`` tells what it became. See also :meth:`from_preset` and
-    :func:`extranets.tune`.
+    What is ``"auto"`` follows the table; ``settings_`` tells what it became. See also :meth:`from_preset`.
 
     Parameters
     ----------

@@ -57,7 +57,8 @@ class StackedNetsRegressor(NetsRegressor):
     left out give the noise and the intervals, so that no network is trained for that alone.
 
     For noisy tables, where one large network overfits, and for clean ones, which deserve long training. Of more than 20,000
-    rows, the kinds are chosen on 10,000. :class:`ExtraNetsRegressor` is the method of the paper.
+    rows, the kinds are chosen on 10,000. :func:`extranets.tune` tries more where there is time. :class:`ExtraNetsRegressor` is the
+    method of the paper.
 
     Parameters
     ----------
