@@ -66,7 +66,8 @@ def held_out_std(interval: Interval, noise: Noise, evidence: Evidence) -> Array:
 
 def expected_scores(held: HeldOut, std: Array, distribution: Distribution) -> dict[str, Array]:
     """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
-    lower, upper = (std * each for each in distribution.multiples((1 + EXPECTED_LEVEL * np.array([-1, 1])) / 2).T)
+    above = (1 + EXPECTED_LEVEL) / 2
+    lower, upper = (std * each for each in distribution.multiples(np.array([1 - above, above])).T)
     error = -held.residual
     outside = np.maximum(np.maximum(lower - error, error - upper), 0)
     score = upper - lower + 2 / (1 - EXPECTED_LEVEL) * outside

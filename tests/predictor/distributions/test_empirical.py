@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -12,6 +13,7 @@ from extranets.model_file import checked
 from extranets.predictor.calibration import expected_scores
 from extranets.predictor.distributions import Empirical, Normal, Student
 from extranets.predictor.distributions.empirical import MOST_TRUST, Ranked, trust_in
+from extranets.tables import TableRegressor, regressor
 from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.stretched import LEVELS
 
@@ -190,3 +192,15 @@ def test_intervals_of_skewed_noise_are_not_symmetric():
     mean, (lower, upper) = model.predict(X[:5]), model.predict_interval(X[:5]).T
     assert (upper - mean > 1.3 * (mean - lower)).all()
     assert model.degrees_of_freedom_ is None
+
+
+def test_a_table_in_blocks_has_one_distribution(monkeypatch):
+    """Put together from those of its blocks."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"width": random.normal(size=150)})
+    model = TableRegressor(ExtraNetsRegressor(2, (5,), max_iter=5, distribution="empirical", random_state=0, n_jobs=1))
+    model.fit(frame, frame["width"] + random.exponential(size=150))
+    whole = model.predict_dist(frame).ppf(0.05)
+    monkeypatch.setattr(regressor, "MOST_BLOCK_ROWS", 40)
+    np.testing.assert_allclose(model.predict_dist(frame).ppf(0.05), whole)
+    np.testing.assert_allclose(whole, model.predict_interval(frame, 0.9)[:, 0])
