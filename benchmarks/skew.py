@@ -4,9 +4,9 @@
     python -m benchmarks.skew simulated --rows 200 --repeats 20
     python -m benchmarks.skew tables OFP MedExp              inner splits of the tables of benchmarks/ordinary
 
-Both print what docs/accuracy.md has. Networks are those of `StackedNetsRegressor` with effort "low", the same for all shapes. How
-much lies below and above 90 % intervals is known where the noise is simulated, and counted on the rows of a table. Interval score
-and CRPS are relative to Student's t on the same rows, in per cent: negative is better.
+Both print what docs/accuracy.md has. Networks are those of `StackedNetsRegressor` with effort "low", the same for all shapes. "Missed"
+is how much lies below and above 90 % intervals, in per cent: known where the noise is simulated, counted on the rows of a table.
+Interval score and CRPS are relative to Student's t on the same rows, in per cent: negative is better.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TABLES = ("OFP", "MedExp", "Wages1", "SLID", "SaratogaHouses", "Housing")
 
 
 class Scores(NamedTuple):
-    """Of one model on one test set. Shares are in per cent; ``own`` is 100 where the errors' own shape was used."""
+    """Of one model on one test set. Shares are in per cent; ``own`` is 100 where the shape is that of the errors."""
 
     below: float
     above: float
@@ -109,21 +109,24 @@ def relative(found: dict[str, Scores]) -> dict[str, Scores]:
     }
 
 
-def add_rows(table: Table, what: tuple[str, ...], runs: list[dict[str, Scores]]) -> None:
-    """One row for every shape, with means over runs; the standard errors of both scores."""
-    for shape in SHAPES:
-        values = np.array([run[shape] for run in map(relative, runs)])
-        mean, error = (
-            values.mean(axis=0),
-            values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None,
-        )
-        scores = [f"{mean[k]:+.1f}" + ("" if error is None else f" ± {error[k]:.1f}") for k in (2, 3)]
-        table.add_row(*what, shape, f"{mean[0]:.1f}", f"{mean[1]:.1f}", *scores, f"{mean[4]:.0f} %")
+def add_row(table: Table, what: tuple[str, ...], runs: list[dict[str, Scores]]) -> None:
+    """Means over runs, and the standard errors of both scores."""
+    values = {shape: np.array([relative(run)[shape] for run in runs]) for shape in SHAPES}
+    means = {shape: each.mean(axis=0) for shape, each in values.items()}
+    missed = [f"{mean[0]:.1f} / {mean[1]:.1f}" for mean in means.values()]
+    scores = [with_error(values[shape][:, column]) for column in (2, 3) for shape in SHAPES[1:]]
+    table.add_row(*what, *missed, *scores, f"{means['auto'][4]:.0f} %")
+
+
+def with_error(values: Array) -> str:
+    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.1f}" if len(values) > 1 else ""
+    return f"{round(values.mean(), 1) + 0.0:+.1f}{error}"  # no -0.0
 
 
 def columns(*names: str) -> Table:
     table = Table(box=box.MARKDOWN)
-    for name in (*names, "shape", "below, %", "above, %", "interval score", "CRPS", "own shape"):
+    scores = [f"{score}, {shape}" for score in ("interval score", "CRPS") for shape in SHAPES[1:]]
+    for name in (*names, *(f"missed, {shape}" for shape in SHAPES), *scores, "auto is empirical"):
         table.add_column(name)
     return table
 
@@ -140,16 +143,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    options, console = parser().parse_args(arguments), Console(width=160)
+    options, console = parser().parse_args(arguments), Console(width=240)
     progress = partial(track, console=Console(stderr=True), transient=True)
     if options.command == "simulated":
         table = columns("noise", "rows")
         for noise, n_rows in progress([(noise, n_rows) for noise in options.noise for n_rows in options.rows]):
-            add_rows(table, (noise, f"{n_rows:,}"), [simulated(noise, n_rows, seed) for seed in range(options.repeats)])
+            add_row(table, (noise, f"{n_rows:,}"), [simulated(noise, n_rows, seed) for seed in range(options.repeats)])
     else:
         table = columns("table")
         for each in progress(selected(",".join(options.tables))):
-            add_rows(table, (each.name,), [of_table(each.name, split) for split in range(each.n_splits)])
+            add_row(table, (each.name,), [of_table(each.name, split) for split in range(each.n_splits)])
     console.print(table)
 
 

@@ -28,9 +28,13 @@ def test_scores_are_relative_to_students_t():
     assert (found["empirical"].interval, found["empirical"].crps) == pytest.approx((-25, -20))
 
 
-def test_the_table_has_a_row_for_every_shape(monkeypatch, capsys):
-    scores = dict.fromkeys(skew.SHAPES, skew.Scores(1, 8, 4.0, 0.5, 0))
-    monkeypatch.setattr(skew, "simulated", lambda *_: scores)  # fits are tested above
-    skew.main(["simulated", "--rows", "200", "--noise", "t3", "--repeats", "2"])
-    rows = [line for line in capsys.readouterr().out.splitlines() if "| t3" in line]
-    assert len(rows) == len(skew.SHAPES) and "+0.0 ± 0.0" in rows[0]
+def test_the_table_has_a_row_for_every_noise(monkeypatch, capsys):
+    scores = [skew.Scores(1, 8, 4.0, 0.5, 0), skew.Scores(4, 5, 3.0, 0.4, 100), skew.Scores(4, 5, 3.0, 0.4, 100)]
+    monkeypatch.setattr(
+        skew, "simulated", lambda *_: dict(zip(skew.SHAPES, scores, strict=True))
+    )  # fits are tested above
+    skew.main(["simulated", "--rows", "200", "--noise", "t3", "uniform", "--repeats", "2"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if "200" in line]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    wanted = ["200", "1.0 / 8.0", "4.0 / 5.0", "4.0 / 5.0", *2 * ["-25.0 ± 0.0"], *2 * ["-20.0 ± 0.0"], "100 %"]
+    assert cells == [["t3", *wanted], ["uniform", *wanted]]
