@@ -325,6 +325,8 @@ CASES = [
     *[("stacked", put("extras.settings_.n_folds", value), "so many folds cannot be") for value in (-1, 0, 1, HUGE)],
     *[("stacked", put("extras.settings_.n_folds", value), "n_folds is a") for value in (2.5, NAN, True, None)],
     ("stacked", put("extras.settings_.noise_model", 1), "noise_model is a int"),
+    ("stacked", put("extras.settings_.distribution", 1), "distribution is a int"),
+    ("stacked", put("extras.settings_.distribution", "cauchy"), "there is no such distribution"),
     ("stacked", put("extras.settings_.more", 1), "unknown entries"),
     *[("stacked", put(MODELS, value), "models is a") for value in (None, 1, "ridge", {"dict": []}, {"tuple": []}, [1], [[]])],
     ("stacked", put(MODELS, []), "weights do not make one"),
