@@ -22,7 +22,7 @@ sys.path[:0] = [{copy!r}, {root!r}]
 import extranets, pytest
 from extranets.predictor.distributions import KINDS
 assert extranets.__file__.startswith({copy!r}), extranets.__file__
-assert [kind.name for kind in KINDS] == ["student", "normal", "laplace"]
+assert [kind.name for kind in KINDS] == ["student", "normal", "empirical", "laplace"]
 assert '"laplace"' in extranets.ExtraNetsRegressor.__doc__
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "laplace", {tests!r}]))
 """
@@ -39,7 +39,7 @@ def test_a_new_distribution_is_one_file_and_one_line(tmp_path):
     folder = copy / "predictor" / "distributions"
     (folder / "laplace.py").write_text(file)
     names = (folder / "__init__.py").read_text()
-    known = "KINDS: tuple[type[Distribution], ...] = (Student, Normal)\n"
+    known = "KINDS: tuple[type[Distribution], ...] = (Student, Normal, Empirical)\n"
     assert known in names
     (folder / "__init__.py").write_text(names.replace(known, line))
     program = RUN.format(copy=str(tmp_path), root=str(ROOT), tests=TESTS)

@@ -31,6 +31,9 @@ ESTIMATORS = {
     "extra_nets_periodic": ExtraNetsRegressor(2, **SMALL, numeric_encoding="periodic", n_bins=2),
     "extra_nets_noise": ExtraNetsRegressor(2, **SMALL, noise_model="networks"),
     "extra_nets_student": ExtraNetsRegressor(2, **SMALL, effort="low", noise_model="constant"),
+    "extra_nets_empirical": ExtraNetsRegressor(
+        2, **SMALL, effort="low", noise_model="constant", distribution="empirical"
+    ),
     "extra_nets_normal": ExtraNetsRegressor(2, **SMALL, effort="low", distribution="normal", interval="paper"),
     "table": TableRegressor(ExtraNetsRegressor(2, **SMALL)),
     "extra_nets_cv_plus": ExtraNetsRegressor(2, **SMALL, interval="cv+", n_folds=2),
@@ -48,7 +51,15 @@ ESTIMATORS = {
     "stacked": StackedNetsRegressor(effort="low", n_folds=2, keep_prob=0.05, random_state=1, n_jobs=1),
 }
 CONFORMAL = {"mc_dropout", "delta", "bootstrap_two"}
-TWO_OUTPUTS = {"deep_ensemble", "pbp", "extra_nets_cv_plus", "extra_nets_student", "delta_two", "bootstrap_two"}
+TWO_OUTPUTS = {
+    "deep_ensemble",
+    "pbp",
+    "extra_nets_cv_plus",
+    "extra_nets_student",
+    "extra_nets_empirical",
+    "delta_two",
+    "bootstrap_two",
+}
 NAMED = {"extra_nets", "pbp", "table"}
 ON_GPU = {
     "extra_nets",
@@ -60,7 +71,11 @@ ON_GPU = {
     "delta",
     "stacked",
 }
-MANY_ROWS = {"extra_nets_noise", "extra_nets_student"}  # models of the noise and of tails need many
+MANY_ROWS = {
+    "extra_nets_noise",
+    "extra_nets_student",
+    "extra_nets_empirical",
+}  # models of the noise and of tails need many
 
 
 def table(name, n_rows):

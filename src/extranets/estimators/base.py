@@ -25,7 +25,7 @@ from extranets.estimators.settings import hidden_units
 from extranets.estimators.validation import check_levels, check_table, check_training_table
 from extranets.held_out import Sample
 from extranets.predictor import Choice, Predictor, Scaling, Units
-from extranets.predictor.distributions import DISTRIBUTIONS, Normal
+from extranets.predictor.distributions import LEARNERS, Normal
 from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
@@ -276,7 +276,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         return values[..., 0] if single else values
 
     def predict_dist(self, X: Any) -> rv_continuous_frozen:
-        """The predictive distribution, frozen: ``scipy.stats.norm``, or ``t`` where ``degrees_of_freedom_`` are known.
+        """The predictive distribution, as a frozen distribution of scipy: ``scipy.stats.norm``, ``t`` where
+        ``degrees_of_freedom_`` are known, or one of its own kind for the shape of held-out errors.
 
         It has pdf, cdf, ppf, mean, var, interval, rvs.
         """
@@ -323,8 +324,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y = self._check_held_out(X, y)
         model = self._chosen()
         sample = Sample(model.units.x.apply(X), model.units.y.apply(y), np.ones(len(y)))
-        shape = DISTRIBUTIONS[getattr(self, "distribution", Normal.name)]
-        found = model.recalibrated(sample, self._machine(), self.intervals, shape, expects=self.expects)
+        learn_shape = LEARNERS[getattr(self, "distribution", Normal.name)]
+        found = model.recalibrated(sample, self._machine(), self.intervals, learn_shape, expects=self.expects)
         self.model_ = replace(found, interval=self.model_.interval)
         return self
 

@@ -30,7 +30,7 @@ from extranets.model_file import storable
 from extranets.model_file.typed import check_types
 from extranets.networks import Ensemble
 from extranets.predictor import Evidence, Folds, Predictor, Units
-from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.distributions import LEARNERS
 from extranets.predictor.intervals import INTERVALS, Calibrated, CvPlus, Paper, Total
 from extranets.predictor.noise import ConstantNoise, HeadNoise, NetworkNoise
 from extranets.predictor.noise.networks import FEWEST_ROWS
@@ -151,7 +151,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where the networks predict it.
     degrees_of_freedom_ : float or array of shape (n_outputs,), or None
-        Of Student's t as predictive distribution; None where it is Normal.
+        Of Student's t as predictive distribution; None where it has another shape.
     calibration_ : array of shape (2,) or (2, n_outputs), or None
         Factors a and b of ``interval="calibrated"``; None where no rows were held out.
     n_null_ : int
@@ -214,7 +214,7 @@ class ExtraNetsRegressor(TrainedRegressor):
         "numeric_encoding": [None, StrOptions({"auto", *ENCODINGS})],
         "null_members": [StrOptions({"redraw", "drop"})],
         "noise_model": [StrOptions({"auto", "constant", "networks"})],
-        "distribution": [StrOptions(set(DISTRIBUTIONS))],
+        "distribution": [StrOptions(set(LEARNERS))],
         "interval": [StrOptions({kind.name for kind in OFFERED})],
         "warm_start": ["boolean"],
     }
@@ -283,8 +283,8 @@ class ExtraNetsRegressor(TrainedRegressor):
             held = as_if_trained_on_all(errors, trial, plan, networks.n_members)
             noise, held = self._noise_from(held, networks, folds, noise_model)
             evidence = Evidence(held, networks.n_members, folds)
-            shape = DISTRIBUTIONS[self.distribution]
-            model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, shape)
+            learn_shape = LEARNERS[self.distribution]
+            model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, learn_shape)
             model = model.expecting(evidence)
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})

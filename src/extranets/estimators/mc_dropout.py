@@ -194,7 +194,7 @@ class MCDropoutRegressor(TrainedRegressor):
         held = plan.errors(network.ensemble, folds, sample, lambda each: self._moments_of(each, network.recipe))
         evidence = Evidence(held, self.n_passes)
         noise = HeadNoise.of(units.n_outputs) if source.learns_noise else ConstantNoise.learn(held, self.n_passes)
-        model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, Normal)
+        model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, Normal.learn)
         return Fit(model, {"keep_prob_scores_": scores})
 
     def _plan(self, n_rows: int, seed: int) -> Plan | None:

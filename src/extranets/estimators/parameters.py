@@ -13,7 +13,7 @@ from extranets.encodings import MOST_BINS
 from extranets.engine.options import LOSSES, MOST_COUNT, SCHEDULES
 from extranets.estimators.settings import ENCODINGS
 from extranets.held_out import FOLD_BITS
-from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.distributions import DISTRIBUTIONS, LEARNERS
 
 MEMBER_COUNT = Range(Integral, 1, (1 << FOLD_BITS) - 1, closed="left")
 LOSS = StrOptions(set(LOSSES))
@@ -156,16 +156,23 @@ fit_info_ : dict
 }
 
 
-def _distribution_paragraph() -> str:
+AUTO_DISTRIBUTION = """
+``"auto"``: "empirical" where it is likelier than "student" on held-out errors that neither was learned from, by more than
+chance; else "student".
+"""
+
+
+def _distribution_paragraph(default: str) -> str:
     """Every kind in its own words: the first paragraph of its class's documentation."""
-    names = ", ".join(f'"{name}"' for name in DISTRIBUTIONS)
+    names = ", ".join(f'"{name}"' for name in LEARNERS)
     kinds = [f'``"{name}"``: {inspect.getdoc(kind)}'.split("\n\n")[0] for name, kind in DISTRIBUTIONS.items()]
-    words = " ".join(["Shape of the predictive distribution.", *kinds]).split()
+    words = " ".join(["Shape of the predictive distribution.", *kinds, AUTO_DISTRIBUTION]).split()
     body = textwrap.fill(" ".join(words), 116, initial_indent="    ", subsequent_indent="    ")
-    return f'distribution : {{{names}}}, default="student"\n{body}'
+    return f'distribution : {{{names}}}, default="{default}"\n{body}'
 
 
-SHARED_DOCS["distribution"] = _distribution_paragraph()
+SHARED_DOCS["distribution"] = _distribution_paragraph("student")
+SHARED_DOCS["chosen_distribution"] = _distribution_paragraph("auto")
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from extranets.held_out import ENOUGH_ROWS, Sample
 from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types, fits
 from extranets.predictor import Evidence, Predictor, Units
-from extranets.predictor.distributions import DISTRIBUTIONS
+from extranets.predictor.distributions import DISTRIBUTIONS, LEARNERS
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.noise import ConstantNoise, NetworkNoise
 from extranets.predictor.noise.networks import FEWEST_ROWS
@@ -32,7 +32,7 @@ from extranets.uncertainty.components import HeldOut
 
 OFFERED: tuple[type[Interval], ...] = (Calibrated, Total)
 # What `settings_` tells, about every model in it, and about those that are networks.
-CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[dict[str, Any]], "noise_model": str}
+CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[dict[str, Any]], "noise_model": str, "distribution": str}
 OF_MODELS: dict[str, Any] = {"hidden_layer_sizes": tuple[int, ...], "weight": float, "r2": float}
 OF_NETWORKS: dict[str, Any] = {
     "numeric_encoding": str | None,
@@ -77,7 +77,7 @@ class StackedNetsRegressor(NetsRegressor):
     interval : {"calibrated", "total"}, default="calibrated"
         Predictive variance: ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise, with a and b fitted to
         held-out errors, so that the width adapts to x.
-    {distribution}
+    {chosen_distribution}
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``).
     {common}
@@ -85,7 +85,7 @@ class StackedNetsRegressor(NetsRegressor):
     Attributes
     ----------
     settings_ : dict
-        ``n_folds``, ``noise_model``, and ``models``: a list of what was trained, with the settings, the ``weight`` in the stack
+        ``n_folds``, ``noise_model``, ``distribution``, and ``models``: a list of what was trained, with the settings, the ``weight`` in the stack
         (0 for what was tried and is not in it), and ``r2``, the share of the variance explained on rows that were left out.
     held_out_scores_ : dict
         What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on
@@ -93,7 +93,7 @@ class StackedNetsRegressor(NetsRegressor):
     noise_variance_ : float or array of shape (n_outputs,)
         Residual variance in squared units of the target; None where it depends on x.
     degrees_of_freedom_ : float or array of shape (n_outputs,), or None
-        Of Student's t as predictive distribution; None where it is Normal.
+        Of Student's t as predictive distribution; None where it has another shape.
     calibration_ : array of shape (2,) or (2, n_outputs)
         Factors a and b of ``interval="calibrated"``.
     {fit_info}
@@ -116,7 +116,7 @@ class StackedNetsRegressor(NetsRegressor):
     keep_prob: float = 0.9
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "total"] = "calibrated"
-    distribution: str = "student"
+    distribution: str = "auto"
     device: engine.Device = "cpu"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -133,7 +133,7 @@ class StackedNetsRegressor(NetsRegressor):
         "keep_prob": [Range(Real, 0, 1, closed="right")],
         "noise_model": [StrOptions({"auto", "constant", "networks"})],
         "interval": [StrOptions({kind.name for kind in OFFERED})],
-        "distribution": [StrOptions(set(DISTRIBUTIONS))],
+        "distribution": [StrOptions(set(LEARNERS))],
         "device": TRAINING_CONSTRAINTS["device"],
     }
 
@@ -156,12 +156,12 @@ class StackedNetsRegressor(NetsRegressor):
         source = Stack([part.networks for part in found.parts], found.weights)
         noise, held = self._noise_from(found, sample, source, noise_model, seed)
         evidence = Evidence(held, source.n_members)
-        shape = DISTRIBUTIONS[self.distribution]
+        learn_shape = LEARNERS[self.distribution]
         with self._watch("Fitting intervals", minor=True):
-            model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, shape).expecting(
-                evidence
-            )
-        return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, "noise_model": noise_model}})
+            model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, learn_shape)
+            model = model.expecting(evidence)
+        chosen = {"noise_model": noise_model, "distribution": model.distribution.name}
+        return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, **chosen}})
 
     def _resolved_noise_model(self, n_rows: int) -> str:
         """With nothing left to choose."""
@@ -192,6 +192,7 @@ class StackedNetsRegressor(NetsRegressor):
         of_folds = isinstance(source, Stack) and all(type(each) is FoldNetworks for each in source.sources)
         require(of_folds, "the networks are not those of folds")
         check_types(chosen, CHOSEN)
+        require(chosen["distribution"] in DISTRIBUTIONS, "there is no such distribution")
         require(2 <= chosen["n_folds"] <= n_rows, "so many folds cannot be")
         for each in chosen["models"]:
             check_types(each, OF_MODELS | OF_NETWORKS, optional=OF_NETWORKS)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MembersDisplay(PredictionsDisplay):
     """Error, width and coverage of the first 1, 2, 3, 5, 7, 10, ... members.
 
-    The error is that of their mean. The intervals are computed anew, with the shape of the model's distribution (Normal
-    or Student's t) and the variance between those members plus the model's own noise variance. They differ from the
+    The error is that of their mean. The intervals are computed anew, with the shape of the model's distribution and
+    the variance between those members plus the model's own noise variance. They differ from the
     model's intervals where the model computes its variance in another way.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from extranets._arrays import Array
 from extranets.predictor.intervals import Calibrated
-from extranets.predictor.part import Distribution, Evidence, Interval, Noise
+from extranets.predictor.part import Distribution, Evidence, Interval, LearnShape, Noise
 from extranets.uncertainty.components import HeldOut, unbiased
 
 EXPECTED = ("rmse", "interval_score", "coverage")  # scores that are expected on new rows
@@ -29,17 +29,17 @@ def calibrate(
     evidence: Evidence,
     noise: Noise,
     intervals: Mapping[str, Interval],
-    distribution: type[Distribution],
+    learn_shape: LearnShape,
 ) -> Calibration:
     """The distribution's shape, and what it asks of the noise and the intervals, which were learned before.
 
-    Degrees of freedom are those of one interval, so that they are still right when the interval is changed after fit.
+    The shape is that of one interval's errors, so that it is still right when the interval is changed after fit.
     """
     own = intervals.get(Calibrated.name, next(iter(intervals.values())))
     std = held_out_std(own, noise, evidence)
-    residual = evidence.held.residual
-    errors = np.divide(residual, std, out=np.zeros_like(std), where=std > 0)
-    shape, widening = distribution.learn(errors, evidence.held.weight)
+    error = -evidence.held.residual  # how far the target is above its prediction
+    errors = np.divide(error, std, out=np.zeros_like(std), where=std > 0)
+    shape, widening = learn_shape(errors, evidence.held.weight)
     widened = {name: each.widened(widening) for name, each in intervals.items()}
     return Calibration(noise.widened(widening), widened, shape)
 
@@ -66,9 +66,11 @@ def held_out_std(interval: Interval, noise: Noise, evidence: Evidence) -> Array:
 
 def expected_scores(held: HeldOut, std: Array, distribution: Distribution) -> dict[str, Array]:
     """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
-    half = std * distribution.multiples(np.array([(1 + EXPECTED_LEVEL) / 2]))[:, 0]
-    size = np.abs(held.residual)
-    score = 2 * half + 2 / (1 - EXPECTED_LEVEL) * np.maximum(size - half, 0)
-    values = dict(zip(EXPECTED, (size**2, score, (size <= half).astype(np.float64)), strict=True))
+    above = (1 + EXPECTED_LEVEL) / 2
+    lower, upper = (std * each for each in distribution.multiples(np.array([1 - above, above])).T)
+    error = -held.residual
+    outside = np.maximum(np.maximum(lower - error, error - upper), 0)
+    score = upper - lower + 2 / (1 - EXPECTED_LEVEL) * outside
+    values = dict(zip(EXPECTED, (error**2, score, (outside == 0).astype(np.float64)), strict=True))
     means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
     return {**means, "rmse": np.sqrt(means["rmse"])}

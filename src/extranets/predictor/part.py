@@ -213,7 +213,8 @@ class Distribution(ABC):
     @classmethod
     @abstractmethod
     def learn(cls, errors: Array, weight: Array) -> tuple[Distribution, Array]:
-        """From held-out errors in units of their predicted standard deviations; and how much larger variances should be.
+        """From held-out errors, target less prediction, in units of their predicted standard deviations; and the factor by
+        which variances should grow.
 
         Shape: errors ``(n, n_outputs)``, weight ``(n,)`` -> widening ``(n_outputs,)``.
         """
@@ -267,6 +268,9 @@ class Distribution(ABC):
     def check_fits(self, source: Source) -> None:
         """Refuse, by ``ValueError``, a stored part that does not go with these networks."""
         return
+
+
+LearnShape = Callable[[Array, Array], tuple[Distribution, Array]]  # as `Distribution.learn`
 
 
 def _crps_of_points(points: Array, z: Array) -> Array:

@@ -18,7 +18,16 @@ from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores
 from extranets.predictor.conformal import Conformal
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.intervals import INTERVALS
-from extranets.predictor.part import Choice, Distribution, Evidence, Interval, Noise, Source, check_variances
+from extranets.predictor.part import (
+    Choice,
+    Distribution,
+    Evidence,
+    Interval,
+    LearnShape,
+    Noise,
+    Source,
+    check_variances,
+)
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 
@@ -69,11 +78,11 @@ class Predictor:
         evidence: Evidence,
         kinds: Sequence[type[Interval]],
         interval: str,
-        distribution: type[Distribution],
+        learn_shape: LearnShape,
     ) -> Predictor:
         """Where held-out rows decide on intervals and on the shape of the distribution."""
         learned = learn_intervals(kinds, evidence, noise, interval)
-        found = calibrate(evidence, noise, learned, distribution)
+        found = calibrate(evidence, noise, learned, learn_shape)
         return cls(units, source, found.noise, found.intervals, interval, found.distribution)
 
     @property
@@ -84,8 +93,8 @@ class Predictor:
         """As the parameters that may change after fit ask for it."""
         name = self.interval if choice.interval is None else choice.interval
         kind, shape = INTERVALS[name], self.distribution
-        if choice.distribution not in (None, shape.name):
-            shape = DISTRIBUTIONS[str(choice.distribution)].without_rows()
+        if choice.distribution in DISTRIBUTIONS and choice.distribution != shape.name:  # "auto" is what the fit chose
+            shape = DISTRIBUTIONS[choice.distribution].without_rows()
         source, noise = self.source.choosing(choice, kind), self.noise.choosing(choice, kind)
         if name == self.interval and shape is self.distribution and source is self.source and noise is self.noise:
             return self  # as a rule, and quicker than a copy
@@ -171,7 +180,7 @@ class Predictor:
         sample: Sample,
         machine: Machine,
         kinds: Sequence[type[Interval]],
-        distribution: type[Distribution],
+        learn_shape: LearnShape,
         *,
         expects: bool,
     ) -> Predictor:
@@ -186,7 +195,7 @@ class Predictor:
         variance = held.noise * noise.factor
         kept = {name: each.relearned(evidence, variance) for name, each in self.intervals.items()}
         fresh = [kind for kind in kinds if kind.name not in kept]
-        found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), distribution)
+        found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), learn_shape)
         model = replace(self, **vars(found), conformal=None)
         return (
             model.expecting(evidence)

@@ -33,7 +33,7 @@ class HeldOut(NamedTuple):
 
     Shapes: ``residual``, ``spread`` and ``noise`` ``(n, n_outputs)``, ``weight`` ``(n,)``.
 
-    ``spread`` is the members' variance with divisor T, ``noise`` the variance that the members predict for the noise (ones
+    ``residual`` is prediction less target, ``spread`` the members' variance with divisor T, ``noise`` the variance that the members predict for the noise (ones
     where they predict none), ``n_members`` how many members each prediction averages: one number, or ``(n, 1)``.
     """
 

@@ -171,7 +171,7 @@ def predictor():
     noise = ConstantNoise.learn(held, stack.n_members)
     evidence = Evidence(held, stack.n_members)
     return Predictor.from_rows(
-        first.units, stack, noise, evidence, (Calibrated, Paper, Total), "calibrated", Student
+        first.units, stack, noise, evidence, (Calibrated, Paper, Total), "calibrated", Student.learn
     ).expecting(evidence)
 
 
