@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extranets.tables.random_effects import Slope, Term, Variances, crossed_variances, find_structure, fit_effects
+from extranets.tables.random_effects import Moments, Slope, Term, Variances, find_structure, fit_effects
 
 N_USERS, N_FILMS, N_RATINGS = 400, 150, 12_000
 NONE = np.empty((N_RATINGS, 0))
@@ -53,7 +53,7 @@ def test_variances_of_simulated_effects_are_recovered(nested):
     seen; here means of n rows of each level are seen, with noise / n on top, and films as part of the groups' means."""
     truth, noise, simulations = np.array([0.5, 0.8]), 1.5, 20
     found = [
-        crossed_variances(terms, target, np.ones(N_RATINGS))
+        Moments(terms, np.ones(N_RATINGS)).variances(target)
         for terms, _, target in (drawn(truth, noise, nested=nested, seed=seed) for seed in range(simulations))
     ]
     levels = np.array([30 if nested else N_USERS, N_FILMS])
@@ -66,7 +66,7 @@ def test_variances_of_simulated_effects_are_recovered(nested):
 
 def test_a_column_without_effects_has_a_variance_near_zero():
     terms, _, target = drawn([0.0, 0.5], 1.0)
-    variances = crossed_variances(terms, target, np.ones(N_RATINGS)).terms
+    variances = Moments(terms, np.ones(N_RATINGS)).variances(target).terms
     # The mean square of 400 means of 30 rows has an expectation of noise / 30 and a standard error of sqrt(2 / 400) of that.
     assert variances[0] < 5 * np.sqrt(2 / N_USERS) * 1.0 * N_USERS / N_RATINGS
 
@@ -76,7 +76,7 @@ def test_of_two_columns_that_say_the_same_one_gets_all():
     random = np.random.default_rng(0)
     target = random.normal(size=100)[codes] + random.normal(size=2000)
     terms = [Term(codes, 100), Term(codes[::-1].max() - codes, 100)]
-    variances = crossed_variances(terms, target, np.ones(2000))
+    variances = Moments(terms, np.ones(2000)).variances(target)
     assert variances.terms.min() == 0 and 0.5 < variances.terms.max() < 2 and variances.noise > 0.8
 
 

@@ -20,7 +20,7 @@ from extranets._arrays import Array, Float32
 from extranets._random import Purpose, generator
 from extranets.tables.columns import CategoryColumn
 from extranets.tables.random_effects import Codes, Structure, Term, find_structure
-from extranets.tables.ridge import Ridge, standardised, strongest
+from extranets.tables.ridge import Ridge, standard_column, standardised, strongest
 
 N_FOLDS = 5
 SEED = 0  # of the folds: what a level is worth does not depend on the networks' seed
@@ -95,7 +95,7 @@ def learn_levels(
     (100, 2)
     """
     weight = weight / weight[weight > 0].mean() if (weight > 0).any() else np.ones(len(weight))
-    target = standardised(y.reshape(len(weight), -1), weight)
+    target = np.column_stack([standard_column(output, weight) for output in y.reshape(len(weight), -1).T])
     terms = [Term(level_codes(column.encoded, table[column.name]), len(column.encoded)) for column in columns]
     rows = _Rows(terms, features, numbers, target, weight)
     fold_of_row = generator(SEED, Purpose.ROWS, part=FOLDS_PART).permutation(len(weight)) % N_FOLDS
@@ -123,11 +123,12 @@ class _Rows:
     ) -> None:
         matrix = features.to_numpy(np.float64)
         order = strongest(matrix, target, weight)[:MOST_FEATURES]
-        positions = [at for at in order.tolist() if features.columns[at] in set(numbers)][:MOST_NUMBERS]
+        likely = set(numbers)
+        positions = [at for at in order.tolist() if features.columns[at] in likely][:MOST_NUMBERS]
         self.terms, self.target, self.weight = terms, target, weight
         self.tried = [str(features.columns[at]) for at in positions]
         self.numbers = standardised(matrix[:, positions], weight)
-        self.others = standardised(matrix[:, order], weight).astype(np.float32)
+        self.others = standardised(matrix[:, order], weight)
 
     def structures(self) -> list[Structure]:
         """Slopes and variances for each output."""

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets.tables.ridge import Ridge
 
 Codes = npt.NDArray[np.intp]
@@ -38,7 +38,7 @@ class Term:
 
     codes: Codes
     n_levels: int
-    slope: Array | None = None
+    slope: Array | Float32 | None = None
 
     def sums(self, values: Array) -> Array:
         """Of values times slope, by level. Shape: ``(n,)`` -> ``(n_levels,)``."""
@@ -134,7 +134,7 @@ def fit_effects(
     return Fit(effects, explained, rest)
 
 
-def crossed_variances(terms: Sequence[Term], target: Array, weight: Array) -> Variances:
+class Moments:
     """Variances of the effects of columns and of the noise, by moments: sums of squares within levels and in all rows.
 
     A sum of squares within the levels of one column holds no effects of that column, but all those of the others, as far as they
@@ -144,23 +144,33 @@ def crossed_variances(terms: Sequence[Term], target: Array, weight: Array) -> Va
     Parameters
     ----------
     terms : without slopes, of n rows each
-    target, weight : arrays of shape (n,)
+    weight : array of shape (n,)
     """
-    k, total = len(terms), weight.sum()
-    rest = target - weight @ target / total
-    sizes = [term.information(weight) for term in terms]
-    expected, found = np.empty((k + 1, k + 1)), np.empty(k + 1)
-    expected[k, k], found[k] = total - 1, weight @ rest**2
-    for i, (term, size) in enumerate(zip(terms, sizes, strict=True)):
-        there = size > 0
-        found[i] = found[k] - (term.sums(weight * rest)[there] ** 2 / size[there]).sum()
-        expected[i, i], expected[i, k] = 0.0, total - there.sum()
-        expected[k, i] = total - size @ size / total
-        for j in range(i):
-            expected[i, j], expected[j, i] = total - _shared(terms, sizes, weight, i, j)
-    scale = np.maximum(np.abs(expected).max(axis=1), 1.0)
-    solved, _ = nnls(expected / scale[:, None], found / scale)
-    return Variances(solved[:k], float(solved[k]))
+
+    def __init__(self, terms: Sequence[Term], weight: Array) -> None:
+        k, total = len(terms), weight.sum()
+        self._terms, self._weight = terms, weight
+        self._sizes = [term.information(weight) for term in terms]
+        self._expected = np.full(
+            (k + 1, k + 1), total - 1
+        )  # a row for each sum of squares; the last one is that of all rows
+        for i, size in enumerate(self._sizes):
+            self._expected[i, i], self._expected[i, k] = 0.0, total - (size > 0).sum()
+            self._expected[k, i] = total - size @ size / total
+            for j in range(i):
+                shared = _shared(terms, self._sizes, weight, i, j)
+                self._expected[i, j], self._expected[j, i] = total - shared
+
+    def variances(self, target: Array) -> Variances:
+        """Of the columns' effects and the noise in a target. Shape: ``(n,)``."""
+        rest = target - self._weight @ target / self._weight.sum()
+        found = np.full(len(self._sizes) + 1, self._weight @ rest**2)
+        for i, (term, size) in enumerate(zip(self._terms, self._sizes, strict=True)):
+            there = size > 0
+            found[i] -= (term.sums(self._weight * rest)[there] ** 2 / size[there]).sum()
+        scale = np.maximum(np.abs(self._expected).max(axis=1), 1.0)
+        solved, _ = nnls(self._expected / scale[:, None], found / scale)
+        return Variances(solved[:-1], float(solved[-1]))
 
 
 def _shared(terms: Sequence[Term], sizes: Sequence[Array], weight: Array, i: int, j: int) -> Array:
@@ -180,7 +190,7 @@ class Structure:
     variances: Variances
 
     def effects(
-        self, columns: Sequence[Term], numbers: Array, target: Array, weight: Array, ridge: Ridge | None = None
+        self, columns: Sequence[Term], numbers: Float32, target: Array, weight: Array, ridge: Ridge | None = None
     ) -> list[list[Array]]:
         """For each column its own effects, and those with slopes. Shapes: ``(n_levels,)``."""
         found = fit_effects(terms_of(columns, self.slopes, numbers), self.variances, target, weight, ridge).effects
@@ -191,7 +201,7 @@ class Structure:
 
 
 def find_structure(
-    columns: Sequence[Term], numbers: Array, target: Array, weight: Array, ridge: Ridge | None = None
+    columns: Sequence[Term], numbers: Float32, target: Array, weight: Array, ridge: Ridge | None = None
 ) -> Structure:
     """Variances of the columns' effects, and which numbers mean more or less in the levels of a column.
 
@@ -200,13 +210,14 @@ def find_structure(
     Parameters
     ----------
     columns : terms without slopes, of n rows each
-    numbers : array of shape (n, n_numbers), standardised
+    numbers : float32 array of shape (n, n_numbers), standardised
     target, weight, ridge : as for :func:`fit_effects`
     """
-    variances = crossed_variances(columns, target, weight)
+    moments = Moments(columns, weight)
+    variances = moments.variances(target)
     for _ in range(ROUNDS):
         fit = fit_effects(columns, variances, target, weight, ridge)
-        variances = crossed_variances(columns, target - fit.explained, weight)
+        variances = moments.variances(target - fit.explained)
     slopes: list[Slope] = []
     found: list[float] = []
     while len(slopes) < MOST_SLOPES:
@@ -221,14 +232,14 @@ def find_structure(
         fit = fit_effects(terms, known, target, weight, ridge)
         # What slopes leave tells more about the columns' own effects.
         own = fit.rest + _sum(columns, fit.effects[: len(columns)])
-        variances = crossed_variances(columns, own, weight)
+        variances = moments.variances(own)
         fit = fit_effects(
             terms, Variances(np.array([*variances.terms, *found]), variances.noise), target, weight, ridge
         )
     return Structure(slopes, Variances(np.array([*variances.terms, *found]), variances.noise))
 
 
-def terms_of(columns: Sequence[Term], slopes: Sequence[Slope], numbers: Array) -> list[Term]:
+def terms_of(columns: Sequence[Term], slopes: Sequence[Slope], numbers: Float32) -> list[Term]:
     """The columns' own terms, and those with slopes."""
     bases = [columns[slope.column] for slope in slopes]
     sloped = [
@@ -238,7 +249,7 @@ def terms_of(columns: Sequence[Term], slopes: Sequence[Slope], numbers: Array) -
 
 
 def _likely_slopes(
-    columns: Sequence[Term], numbers: Array, rest: Array, weight: Array, known: Sequence[Slope]
+    columns: Sequence[Term], numbers: Float32, rest: Array, weight: Array, known: Sequence[Slope]
 ) -> dict[Slope, float]:
     """Variances of the slopes that are more than noise.
 

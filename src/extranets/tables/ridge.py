@@ -8,6 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from extranets._arrays import Array, Float32, blocks
 
+SMALLEST_DEVIATION = 1e-9  # of the largest value
 PENALTY = 1e-3  # in units of the rows' total weight; features are standardised
 
 
@@ -37,20 +38,27 @@ class Ridge:
         return self._features @ slopes[:-1].astype(np.float32) + slopes[-1]
 
 
-def standardised(columns: Array, weight: Array) -> Array:
+def standardised(columns: Array, weight: Array) -> Float32:
     """Mean 0 and standard deviation 1, or zeros where a column does not vary or is too large for that. Shape: ``(n, k)``."""
-    used = columns[weight > 0]
+    found = np.empty(columns.shape, dtype=np.float32)
+    for at in range(columns.shape[1]):  # one by one, so that only the result is large
+        found[:, at] = standard_column(columns[:, at], weight)
+    return found
+
+
+def standard_column(values: Array, weight: Array) -> Array:
+    """The same for one column, in double precision. Shape: ``(n,)``."""
+    largest = np.abs(values[weight > 0]).max(initial=0.0)
     with np.errstate(all="ignore"):
-        largest = np.abs(used).max(axis=0, initial=0.0)
-        scaled = np.where(largest > 0, columns / largest, 0.0)  # so that no sum of squares overflows
-        centred = scaled - np.average(scaled, axis=0, weights=weight)
-        deviation = np.sqrt(np.average(centred**2, axis=0, weights=weight))
+        scaled = values / largest  # so that no sum of squares overflows
+        centred = scaled - np.average(scaled, weights=weight)
+        deviation = np.sqrt(np.average(centred**2, weights=weight))
         found = centred / deviation
-    usable = (deviation > 1e-9) & np.isfinite(found).all(axis=0)
-    return np.where(usable, found, 0.0)
+    return found if deviation > SMALLEST_DEVIATION and np.isfinite(found).all() else np.zeros(len(values))
 
 
-def strongest(columns: Array, target: Array, weight: Array) -> npt.NDArray[np.intp]:
-    """Positions of the columns, that with the strongest correlation with one of the outputs first. Shape: ``(n, k)`` -> ``(k,)``."""
-    correlation = np.abs((standardised(columns, weight) * weight[:, None]).T @ target).max(axis=1, initial=0.0)
-    return np.argsort(-correlation, kind="stable")
+def strongest(columns: Array, targets: Array, weight: Array) -> npt.NDArray[np.intp]:
+    """Positions of the columns, that with the strongest correlation with one of the targets first. Shape: ``(n, k)`` -> ``(k,)``."""
+    weighted = targets * weight[:, None]
+    correlations = [np.abs(standard_column(columns[:, at], weight) @ weighted).max() for at in range(columns.shape[1])]
+    return np.argsort(-np.array(correlations), kind="stable")
