@@ -177,7 +177,7 @@ def _ours(seed: int, **settings: Any) -> Ours:
 
 METHODS: dict[str, Method] = {
     "effects": Method(("extranets",), _ours),
-    "lumped": Method(("extranets",), lambda seed: Lumped(_ours(seed))),
+    "lumped": Method(("extranets",), lambda seed: Lumped(_ours(seed, max_categories=FEW + 1))),
     "one-hot": Method(("extranets",), partial(_ours, max_categories=EVERY)),
     "CatBoost": ORDINARY["CatBoost"],
 }

@@ -92,7 +92,7 @@ def test_the_number_of_categories_can_be_chosen(here, tmp_path):
         assert known[number] == 40 and learned == bool(model.levels_) == (number < 40) and "rare" not in done.stdout
     assert package.tables.TableRegressor().max_categories == 30
     compared = here(
-        "compare", tmp_path / "t.csv", "-t", "y", "--method", "extra-trees", "--max-categories", 1, "--json"
+        "compare", tmp_path / "t.csv", "-t", "y", "--method", "extra-trees", "--max-categories", 100, "--json"
     )
     usual = here("compare", tmp_path / "t.csv", "-t", "y", "--method", "extra-trees", "--json")
     assert json.loads(compared.stdout)["methods"][0]["rmse"] != json.loads(usual.stdout)["methods"][0]["rmse"]

@@ -29,6 +29,7 @@ ENOUGH_CHANGE = 1e-3  # of a sweep, in standard deviations of the target: far le
 ROUNDS = 3  # of variances, and of the regression that they depend on
 MOST_SLOPES = 3  # of all columns together
 SURE = 3.0  # standard errors by which a slope must be more than noise
+LEAST_SLOPE = 1e-3  # of the variance of the target: a smaller variance is not worth a feature
 LEAST_NOISE = 1e-6  # of the variance of the target, so that levels of single rows are not taken at their word
 
 
@@ -109,29 +110,36 @@ def fit_effects(
     noise = max(variances.noise, LEAST_NOISE * spread)
     active = [number for number, variance in enumerate(variances.terms) if variance > 0 and spread > 0]
     information = {number: terms[number].information(weight) for number in active}
+    enough = ENOUGH_CHANGE**2 * spread
     for sweep in range(MOST_SWEEPS):
         change = 0.0
         for number in active:
             term, known = terms[number], information[number]
-            penalty = noise / variances.terms[number]
-            sums = term.sums(weight * rest) + known * effects[number]
-            mean = 0.0
-            if term.slope is None:  # the mean of all rows, which is not shrunken, best for these effects
-                mean = (sums / (known + penalty)).sum() / (known / (known + penalty)).sum()
-            step = (sums - mean * known) / (known + penalty) - effects[number]
+            step, mean = _step(term, known, noise / variances.terms[number], effects[number], weight * rest)
             effects[number] += step
             rest -= term.in_rows(step) + mean
             change = max(change, known @ step**2 / total)
-        if (
-            ridge is not None and sweep & (sweep + 1) == 0
-        ):  # after sweeps 1, 2, 4, 8, ...: it takes as long as many of them
+        # The regression takes as long as many sweeps: only after those with the numbers 1, 2, 4, 8, ... and at the end.
+        if ridge is not None and (change <= enough or sweep & (sweep + 1) == 0):
             more = ridge.fitted(rest + explained) - explained
             explained += more
             rest -= more
             change = max(change, weight @ more**2 / total)
-        if change <= ENOUGH_CHANGE**2 * spread:
+        if change <= enough:
             break
     return Fit(effects, explained, rest)
+
+
+def _step(term: Term, known: Array, penalty: float, effects: Array, weighted: Array) -> tuple[Array, float]:
+    """How far one term's effects are from what is best while all else stays, and the mean of all rows, which is not shrunken.
+
+    Shapes: known (information), effects ``(n_levels,)``; weighted (what is left, times the weights) ``(n,)``.
+    """
+    sums = term.sums(weighted) + known * effects
+    if term.slope is not None:
+        return sums / (known + penalty) - effects, 0.0
+    mean = float((sums / (known + penalty)).sum() / (known / (known + penalty)).sum())
+    return (sums - mean * known) / (known + penalty) - effects, mean
 
 
 class Moments:
@@ -218,10 +226,12 @@ def find_structure(
     for _ in range(ROUNDS):
         fit = fit_effects(columns, variances, target, weight, ridge)
         variances = moments.variances(target - fit.explained)
+    least = LEAST_SLOPE * float(np.cov(target, aweights=weight))
     slopes: list[Slope] = []
     found: list[float] = []
     while len(slopes) < MOST_SLOPES:
         likely = _likely_slopes(columns, numbers, fit.rest, weight, slopes)
+        likely = {slope: variance for slope, variance in likely.items() if variance > least}
         if not likely:
             break
         best = max(likely, key=lambda slope: likely[slope])
