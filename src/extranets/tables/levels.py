@@ -89,8 +89,8 @@ def learn_levels(
     >>> (column,) = Schema.learn(table, max_categories=1).columns
     >>> y = np.array([1.0, 3.0] * 50)
     >>> effects, found = learn_levels([column], table, pandas.DataFrame(index=table.index), [], y, np.ones(100))
-    >>> effects["city"].names, dict(zip(column.encoded, effects["city"].values.round(2).tolist()))
-    (['city: rows', 'city: effect'], {'Bonn': [3.93, 1.0], 'Ulm': [3.93, -1.0]})
+    >>> effects["city"].names, dict(zip(column.encoded, effects["city"].values[:, 1].round(1).tolist()))
+    (['city: rows', 'city: effect'], {'Bonn': 1.0, 'Ulm': -1.0})
     >>> found.shape
     (100, 2)
     """
