@@ -17,6 +17,7 @@ import pandas
 
 from extranets import model_file
 from extranets._arrays import Array, Float32
+from extranets._blas import one_blas_thread
 from extranets._random import Purpose, generator
 from extranets.tables.columns import CategoryColumn
 from extranets.tables.random_effects import Codes, Structure, Term, find_structure
@@ -98,15 +99,10 @@ def learn_levels(
     target = np.column_stack([standard_column(output, weight) for output in y.reshape(len(weight), -1).T])
     terms = [Term(level_codes(column.encoded, table[column.name]), len(column.encoded)) for column in columns]
     rows = _Rows(terms, features, numbers, target, weight)
-    fold_of_row = generator(SEED, Purpose.ROWS, part=FOLDS_PART).permutation(len(weight)) % N_FOLDS
-    structures = rows.structures()
-    effects = rows.tables(structures, weight)
-    found = [table[term.codes] for term, table in zip(terms, effects, strict=True)]
-    for fold in range(N_FOLDS):
-        held = fold_of_row == fold
-        others = rows.tables(structures, np.where(held, 0.0, weight))
-        for term, part, table_of_fold in zip(terms, found, others, strict=True):
-            part[held, 1:] = table_of_fold[term.codes[held], 1:]
+    with one_blas_thread():  # sums over rows in one order, whatever the machine
+        structures = rows.structures()
+        effects = rows.tables(structures, weight)
+        found = rows.cross_fitted(structures, effects)
     names = rows.names([column.name for column in columns], structures)
     stored = {
         column.name: LevelEffects(names_of, values.astype(np.float32))
@@ -147,6 +143,17 @@ class _Rows:
             for part, effects in zip(parts, found, strict=True):
                 part += effects
         return [np.column_stack(part) for part in parts]
+
+    def cross_fitted(self, structures: list[Structure], effects: list[Array]) -> list[Array]:
+        """Features of the rows, with effects that were learned from other folds. Shapes: ``(n, n_features)``, for each column."""
+        found = [values[term.codes] for term, values in zip(self.terms, effects, strict=True)]
+        fold_of_row = generator(SEED, Purpose.ROWS, part=FOLDS_PART).permutation(len(self.weight)) % N_FOLDS
+        for fold in range(N_FOLDS):
+            held = fold_of_row == fold
+            others = self.tables(structures, np.where(held, 0.0, self.weight))
+            for term, features, values in zip(self.terms, found, others, strict=True):
+                features[held, 1:] = values[term.codes[held], 1:]  # the first counts rows, which need not be hidden
+        return found
 
     def names(self, columns: Sequence[str], structures: list[Structure]) -> list[list[str]]:
         """Of the features of each column."""
