@@ -240,7 +240,7 @@ def test_data_and_arguments_that_cannot_be_used_are_refused_before_any_search():
 def test_a_table_of_mixed_columns_is_tuned_as_it_is_encoded():
     X, y = waves(120)
     frame = pandas.DataFrame({"a": X[:, 0], "word": np.where(X[:, 1] > 0, "up", "down")})
-    model = TableRegressor().fit_with(frame, lambda encoded: tune(encoded, y, 1, verbose=0, **QUICK))
+    model = TableRegressor().fit_with(frame, y, lambda encoded: tune(encoded, y, 1, verbose=0, **QUICK))
     assert model.predict(frame).shape == (120,) and hasattr(model.regressor_, "tuning_")
 
 

@@ -35,8 +35,8 @@ from extranets.tables import TableRegressor
 class Ours:
     """``TableRegressor`` around an estimator of this library."""
 
-    def __init__(self, estimator: Any) -> None:
-        self.model = TableRegressor(estimator)
+    def __init__(self, estimator: Any, **settings: Any) -> None:
+        self.model = TableRegressor(estimator, **settings)
 
     def fit(self, X: pandas.DataFrame, y: Array) -> Ours:
         with _quietly():

@@ -78,18 +78,18 @@ def test_a_schema_that_was_learned_before_changes_nothing(table):
     schema = small().learn_schema(X)
     model, again = (
         small().fit(X, y),
-        small().fit_with(X, lambda encoded: clone(small().estimator).fit(encoded, y), schema=schema),
+        small().fit_with(X, y, lambda encoded: clone(small().estimator).fit(encoded, y), schema=schema),
     )
     assert again.schema_ is schema and schema == model.schema_
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_parameters_are_checked_whether_or_not_there_is_a_schema(table):
-    X, _ = table
+    X, y = table
     schema = small().learn_schema(X)
     for call in (
         lambda model: model.learn_schema(X),
-        lambda model: model.fit_with(X, lambda encoded: None, schema=schema),
+        lambda model: model.fit_with(X, y, lambda encoded: None, schema=schema),
     ):
         with pytest.raises(ValueError, match="max_categories must be a whole number"):
             call(small(max_categories=0))

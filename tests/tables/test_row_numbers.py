@@ -79,5 +79,5 @@ def test_what_pandas_writes_beside_the_rows_is_set_aside():
     pandas.DataFrame({"measured": MEASURED}).to_csv(file)
     file.seek(0)
     with pytest.warns(TableWarning, match=r"'Unnamed: 0': .*--kind 'Unnamed: 0=number'\) keeps it"):
-        model = TableRegressor().fit_with(pandas.read_csv(file), lambda encoded: object())
+        model = TableRegressor().fit_with(pandas.read_csv(file), None, lambda encoded: object())
     assert model.schema_.names == ["measured"]

@@ -69,7 +69,8 @@ MaxCategories = Annotated[
         metavar="N",
         min=1,
         max=10_000,
-        help="The N most frequent values of a column of categories get an input of their own; all others share one.",
+        help="A column of up to N categories has an input for each of them. In a column with more, each category is given as a "
+        "few numbers that are learned from the target.",
     ),
 ]
 Missing = Annotated[

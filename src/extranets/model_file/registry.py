@@ -13,7 +13,7 @@ from extranets.model_file.typed import check_types
 
 # The modules of the classes that `import extranets` does not load. Names in files are looked up here; no file names a
 # module.
-LATE = {"TableRegressor": "extranets.tables"}
+LATE = {"TableRegressor": "extranets.tables", "LevelEffects": "extranets.tables"}
 
 T = TypeVar("T")
 

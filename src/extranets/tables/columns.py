@@ -34,7 +34,8 @@ from extranets.tables.values import (
 
 OTHER = "(other)"  # the category of all values that have no input of their own
 MOST_TEXT = 10_000  # characters of a name or a category
-MOST_CATEGORIES = 10_000
+MOST_CATEGORIES = 10_000  # with a feature each
+MOST_LEVELS = 1_000_000  # that share a few features
 
 
 def require(holds: object, name: Any, what: str) -> None:
@@ -214,22 +215,26 @@ class DateColumn(Column):
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """Texts, the most frequent first. Each of ``categories`` has an input of its own; all others share one.
+    """Texts, the most frequent first. Each of ``categories`` is a level of its own; all others share one.
 
-    ``rare`` holds those others, by the name that model files have for them; None if they were too many to remember.
+    A level is a feature of its own or, with ``learned``, gets a few numbers that are learned from the target
+    (:class:`extranets.tables.levels.LevelEffects`).
+
+    ``rare`` holds the others that training had; None if they are not remembered. Only files of earlier versions list any.
     """
 
     kind: ClassVar[str] = "category"
     categories: tuple[str, ...]
     rare: tuple[str, ...] | None = ()
+    learned: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require(isinstance(self.learned, bool), self.name, "learned must be true or false")
+        most = MOST_LEVELS if self.learned else MOST_CATEGORIES
         for texts in (self.categories, () if self.rare is None else self.rare):
             valid = isinstance(texts, tuple) and all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts)
-            require(
-                valid and len(texts) <= MOST_CATEGORIES, self.name, "categories must be a limited number of short texts"
-            )
+            require(valid and len(texts) <= most, self.name, "categories must be a limited number of short texts")
         every = (*self.categories, *(self.rare or ()))
         require(len(set(every)) == len(every), self.name, "a category is there twice")
         require(not {OTHER, MISSING} & set(every), self.name, f"{OTHER} and {MISSING} must not be among the categories")
@@ -258,11 +263,13 @@ class CategoryColumn(Column):
         return np.array([*self.categories, OTHER, MISSING], dtype=object)[codes]
 
     def described(self) -> str:
+        if self.learned:
+            return f"{len(self.categories):,}, given as a few numbers each, learned from the target"
         rest = " most frequent, the others share an input" if self.has_other else ""
         return f"{len(self.categories)}{rest}: {listed(self.categories, most=4)}"
 
     def without_value(self) -> str:
-        return "none of the known values"
+        return "an average value" if self.learned else "none of the known values"
 
 
 KINDS: dict[str, type[Column]] = {

@@ -1,11 +1,12 @@
 """From columns of their own types to the numbers that networks take: a scikit-learn ColumnTransformer.
 
-The schema holds all that was learned; the transformers get it as parameters. Fitting, on one made-up row, only
-makes scikit-learn look at names and types. So a model file needs no more than the schema.
+The schema and the effects of levels hold all that was learned; the transformers get it as parameters. Fitting, on one made-up row, only
+makes scikit-learn look at names and types. So a model file needs no more than these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from extranets._arrays import Array
 from extranets._sklearn import BaseEstimator, TransformerMixin
 from extranets.tables.columns import BooleanColumn, CategoryColumn, Column, DateColumn, NumberColumn
 from extranets.tables.dates import Moments
-from extranets.tables.errors import TableError
+from extranets.tables.errors import TableError, listed
+from extranets.tables.levels import LevelEffects, level_codes
 from extranets.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -27,14 +29,22 @@ DAY = np.timedelta64(1, "D")
 YEAR = np.timedelta64(1, "Y")
 MONDAY = np.datetime64("1970-01-05")
 PERIODS = ("year", "week")
+DAYS = ", days"
 
 
-def column_transformer(schema: Schema) -> ColumnTransformer:
+def column_transformer(schema: Schema, levels: Mapping[str, LevelEffects] | None = None) -> ColumnTransformer:
     """A fitted transformer for what :meth:`Schema.read` gives: data frame in, float64 array out.
 
     Numbers and truth values stay one feature each, with a typical value where they are missing; dates become days since the
     first of training and sines and cosines of the year, the week and, where there are times, the day; categories become one
-    feature for each value. A column that had missing values in training gets a feature that marks them.
+    feature for each value or, where these are many, the numbers of ``levels``. A column that had missing values in training gets
+    a feature that marks them.
+
+    Parameters
+    ----------
+    schema : Schema
+    levels : dict of LevelEffects, optional
+        For each column of ``schema.learned``, what was learned from the target about its values.
 
     Examples
     --------
@@ -49,11 +59,13 @@ def column_transformer(schema: Schema) -> ColumnTransformer:
     """
     numbers = [column for column in schema.columns if isinstance(column, NumberColumn | BooleanColumn)]
     dates = [column for column in schema.columns if isinstance(column, DateColumn)]
-    categories = [column for column in schema.columns if isinstance(column, CategoryColumn)]
+    learned = schema.learned
+    categories = [column for column in schema.columns if isinstance(column, CategoryColumn) and not column.learned]
     parts = [
         ("numbers", FillNumbers(_fills(numbers), _missing(numbers)), _names(numbers)),
         ("dates", DateFeatures(_fills(dates), _missing(dates), _firsts(dates), _times(dates)), _names(dates)),
         ("categories", _one_hot(categories), _names(categories)),
+        ("levels", _level_numbers(learned, levels or {}), _names(learned)),
     ]
     used = [part for part in parts if part[2]]
     transformer = ColumnTransformer(used, sparse_threshold=0.0, verbose_feature_names_out=False)
@@ -132,12 +144,65 @@ class DateFeatures(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any) -> Any:
         names = []
         for name, time in zip(input_features, self.times, strict=True):
-            names.append(f"{name}, days")
+            names.append(f"{name}{DAYS}")
             names += [f"{name}, {wave} of {period}" for period in _periods(time) for wave in ("sine", "cosine")]
         return np.array([*names, *_marks(input_features, self.missing)], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class LevelNumbers(TransformerMixin, BaseEstimator):
+    """Categories as the numbers that were learned about them; zeros for a value that is not known.
+
+    Parameters
+    ----------
+    levels : tuple of tuples of str, one for each column
+    effects : tuple of LevelEffects, one for each column
+    """
+
+    def __init__(self, levels: tuple[tuple[str, ...], ...], effects: tuple[LevelEffects, ...]) -> None:
+        self.levels = levels
+        self.effects = effects
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        return self
+
+    def transform(self, X: pandas.DataFrame) -> Array:
+        found = [
+            effects.in_rows(level_codes(levels, X.iloc[:, i]))
+            for i, (levels, effects) in enumerate(zip(self.levels, self.effects, strict=True))
+        ]
+        return np.hstack(found)
+
+    def get_feature_names_out(self, input_features: Any) -> Any:
+        return np.array([name for effects in self.effects for name in effects.names], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def number_features(schema: Schema) -> list[str]:
+    """Names of the features that are numbers, truth values or days."""
+    return [
+        f"{column.name}{DAYS}" if isinstance(column, DateColumn) else column.name
+        for column in schema.columns
+        if not isinstance(column, CategoryColumn)
+    ]
+
+
+def _level_numbers(columns: list[CategoryColumn], levels: Mapping[str, LevelEffects]) -> LevelNumbers:
+    unknown = [column.name for column in columns if column.name not in levels]
+    if unknown:
+        raise TableError(
+            f"Columns of many categories ({listed(unknown)}) need numbers that are learned from the target: use TableRegressor; "
+            "or give max_categories, for a feature for each category."
+        )
+    for column in columns:
+        effects = levels[column.name]
+        if len(effects.values) != len(column.encoded):
+            raise TableError(f"The effects of column {column.name!r} do not fit the number of its values.")
+    return LevelNumbers(tuple(column.encoded for column in columns), tuple(levels[column.name] for column in columns))
 
 
 def _periods(time: bool) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def fit_table(
         )
     if budget is None:
         told.begins_fit()
-        model.fit_with(X, lambda encoded: clone(model.estimator).fit(encoded, y), schema=schema)
+        model.fit_with(X, y, lambda encoded: clone(model.estimator).fit(encoded, y), schema=schema)
     forget_this_run(model)
     return held_out
 
@@ -127,7 +127,7 @@ def fit_tuned(
         raise TypeError(f"A search is for StackedNetsRegressor; the settings of {name} are not searched for.")
     this_run = {name: getattr(model.estimator, name) for name in THIS_RUN}
     kept = {name: value for name, value in (fixed or {}).items() if name not in this_run}
-    model.fit_with(X, lambda encoded: tune(encoded, y, budget, **this_run, **kept), schema=schema)
+    model.fit_with(X, y, lambda encoded: tune(encoded, y, budget, **this_run, **kept), schema=schema)
     # The search shows a progress line of its own, so its result is silent; clones of the model are not.
     return model.set_params(estimator=clone(model.regressor_).set_params(verbose=this_run["verbose"]))
 

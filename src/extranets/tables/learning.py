@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from extranets._warnings import warn_user
 from extranets.tables.columns import (
     KINDS,
+    MOST_LEVELS,
     MOST_TEXT,
     OTHER,
     BooleanColumn,
@@ -29,7 +30,6 @@ from extranets.tables.rows import Rows
 from extranets.tables.values import STYLES, TEXT, as_text, is_text, parse_booleans, parse_numbers
 
 ID_SHARE, ID_COUNT = 0.5, 100  # a column of text with more distinct values than both names the rows
-MOST_RARE = 1000  # categories without an input of their own that are remembered, to tell them from new ones
 FIRST = 200  # values that must all be truth values before the whole column is looked at
 IGNORE = "ignore"
 NUMBER_KINDS = [f"number:{style}" for style in STYLES]
@@ -245,7 +245,7 @@ def _learn_date(rows: Rows, name: str, values: pa.Array, kind: str) -> DateColum
 
 
 def _learn_category(name: str, values: pa.Array, max_categories: int) -> CategoryColumn:
-    """The most frequent values; of equally frequent ones, those that come first in the alphabet."""
+    """All values, the most frequent first; of equally frequent ones, those that come first in the alphabet."""
     counts = pc.value_counts(as_text(values).drop_null())
     table = pa.table({"text": counts.field("values"), "count": counts.field("counts")})
     table = table.filter(pc.not_equal(table["text"], pa.scalar(OTHER, TEXT)))
@@ -253,6 +253,9 @@ def _learn_category(name: str, values: pa.Array, max_categories: int) -> Categor
     if longest is not None and longest > MOST_TEXT:
         raise Dropped(f"it holds texts of up to {longest:,} characters, too long for categories")
     order = table.sort_by([("count", "descending"), ("text", "ascending")])["text"].to_pylist()
-    frequent, rare = tuple(order[:max_categories]), tuple(order[max_categories:])
-    merged = len(order) < len(counts)  # the data have a value "(other)" already
-    return CategoryColumn(name, values.null_count, frequent, None if len(rare) > MOST_RARE or merged else rare)
+    others = (
+        len(order) < len(counts) or len(order) > MOST_LEVELS
+    )  # the data have a value "(other)" already, or too many
+    return CategoryColumn(
+        name, values.null_count, tuple(order[:MOST_LEVELS]), None if others else (), len(order) > max_categories
+    )

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from extranets import model_file
-from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, remember_names
+from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, check_weight, remember_names
 from extranets._warnings import warn_user
 from extranets.estimators import StackedNetsRegressor
 from extranets.estimators.base import NetsRegressor
 from extranets.model_file.typed import check_types
-from extranets.tables.encoding import column_transformer
+from extranets.tables.encoding import column_transformer, number_features
 from extranets.tables.errors import TableWarning
 from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
+from extranets.tables.levels import LevelEffects, learn_levels
 from extranets.tables.notes import Notes
 from extranets.tables.predictions import TablePredictions, naming_rows
 from extranets.tables.schema import Schema
@@ -33,9 +34,11 @@ STORED_TYPES: dict[str, Any] = {
     "feature_names": list[str] | None,
     "n_features": int,
     "schema": dict[str, Any],
+    "levels": dict[str, LevelEffects],
     "fit_info": dict[str, Any] | None,
     "regressor": BaseEstimator,
 }
+NEW = {"levels"}  # entries that files of earlier versions lack
 PARAMETER_TYPES: dict[str, Any] = {
     "estimator": BaseEstimator | None,
     "kinds": dict[str, str] | None,
@@ -43,7 +46,7 @@ PARAMETER_TYPES: dict[str, Any] = {
     "na_values": list[str] | tuple[str, ...],
     "strict": bool,
 }
-LEARNED = ("schema_", "transformer_", "regressor_")
+LEARNED = ("schema_", "levels_", "transformer_", "regressor_")
 BLOCK_VALUES = 1 << 20  # encoded numbers that are held at a time: 8 MB, and several times that on the way
 MOST_BLOCK_ROWS = 65_536
 
@@ -64,7 +67,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     kinds : dict of str, optional
         What columns are, where the guess is wrong: ``{"zip": "category", "day": "date:%d/%m/%Y", "id": "ignore"}``.
     max_categories : int, default=30
-        So many values of a column, the most frequent ones, get a feature of their own; all others share one.
+        A column of up to so many categories has a feature for each of them. The categories of a column with more of them get a
+        few numbers each: how many rows it has, and what the target tells about it beyond what the other columns do, as an effect
+        that is shrunken towards 0 the more, the fewer rows there are; perhaps also slopes, where a number means more or less
+        in some categories. Training rows get effects that were learned from other rows.
     na_values : sequence of str
         Texts that stand for missing values, besides the usual ones such as ``NA``.
     strict : bool, default=False
@@ -74,8 +80,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
     ----------
     schema_ : Schema
         What was learned about the columns.
+    levels_ : dict of LevelEffects
+        What was learned from the target, for each column of many categories.
     transformer_ : ColumnTransformer
-        Made from the schema alone.
+        Made from these two alone. It encodes new rows.
     regressor_ : regressor
         Fitted to the encoded table.
     n_features_in_ : int
@@ -125,7 +133,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         self
         """
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.fit_with(X, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight))
+        return self.fit_with(X, y, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight), **weight)
 
     def learn_schema(self, X: Any) -> Schema:
         """What the columns are, as :meth:`fit` finds it out. Fits nothing.
@@ -150,14 +158,26 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             )
         return Schema.learn(frame, self.kinds, max_categories=self.max_categories, na_values=self.na_values)
 
-    def fit_with(self, X: Any, train: Callable[[pandas.DataFrame], Any], *, schema: Schema | None = None) -> Self:
+    def fit_with(
+        self,
+        X: Any,
+        y: Any,
+        train: Callable[[pandas.DataFrame], Any],
+        *,
+        sample_weight: Any = None,
+        schema: Schema | None = None,
+    ) -> Self:
         """Learn what the columns are, and let a function make the regressor: one that chooses its parameters, say.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_columns), as for :meth:`fit`
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            What categories of columns with many of them are learned from.
         train : callable
             Takes the encoded table and returns a regressor that is fitted to it. ``estimator`` is not used.
+        sample_weight : array of shape (n_samples,), optional
+            As ``y``.
         schema : Schema, optional
             What :meth:`learn_schema` found in ``X``, so that it need not be found out again.
 
@@ -171,7 +191,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         >>> from extranets import ExtraNetsRegressor
         >>> from extranets.tables import TableRegressor
         >>> table, y = pandas.DataFrame({"answer": ["yes", "no"] * 50}), [1.0, 0.0] * 50
-        >>> model = TableRegressor().fit_with(table, lambda encoded: ExtraNetsRegressor(3, max_iter=20).fit(encoded, y))
+        >>> model = TableRegressor().fit_with(table, y, lambda encoded: ExtraNetsRegressor(3, max_iter=20).fit(encoded, y))
         >>> model.predict(table[:3]).shape
         (3,)
         """
@@ -181,14 +201,14 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         frame = as_frame(X)
         schema = self.learn_schema(frame) if schema is None else schema
         remember_names(self, frame if has_names(X) else X)
-        transformer = column_transformer(schema)
-        regressor = train(_encode(schema, transformer, frame, Notes(), strict=False))
+        levels, transformer, encoded = _learn_encoding(schema, frame, y, sample_weight)
+        regressor = train(encoded)
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
         if unasked:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
             warn_user(f"Columns that are not used: {reasons}.", TableWarning)
         # Nothing failed: only now is the estimator fitted.
-        self.schema_, self.transformer_, self.regressor_ = schema, transformer, regressor
+        self.schema_, self.levels_, self.transformer_, self.regressor_ = schema, levels, transformer, regressor
         self.n_features_in_ = frame.shape[1]
         return self
 
@@ -317,18 +337,22 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             "feature_names": None if names is None else list(names),
             "n_features": self.n_features_in_,
             "schema": self.schema_.to_dict(),
+            "levels": self.levels_,
             "fit_info": getattr(self.regressor_, "fit_info_", None),  # for those who read the file without loading it
             "regressor": self.regressor_,
         }
 
     @classmethod
     def _from_stored(cls, stored: dict[str, Any]) -> Self:
-        check_types(stored, STORED_TYPES)
+        check_types(stored, STORED_TYPES, optional=NEW)
         check_types(stored["parameters"], PARAMETER_TYPES, optional=PARAMETER_TYPES)  # new ones take their defaults
         model = cls(**stored["parameters"])
         model.check_parameters()
         model.schema_ = Schema.from_dict(stored["schema"])
-        model.transformer_ = column_transformer(model.schema_)
+        model.levels_ = stored.get("levels", {})
+        known = {column.name for column in model.schema_.learned}
+        model_file.require(model.levels_.keys() == known, "the effects are those of other columns")
+        model.transformer_ = column_transformer(model.schema_, model.levels_)
         model.regressor_, model.n_features_in_ = stored["regressor"], stored["n_features"]
         n_encoded = len(model.transformer_.get_feature_names_out())
         model_file.require(
@@ -354,6 +378,29 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _learn_encoding(
+    schema: Schema, frame: pandas.DataFrame, y: Any, sample_weight: Any
+) -> tuple[dict[str, LevelEffects], Any, pandas.DataFrame]:
+    """What is learned from the target, the transformer for new rows, and the encoded training rows."""
+    many = schema.learned
+    if not many:
+        transformer = column_transformer(schema)
+        return {}, transformer, _encode(schema, transformer, frame, Notes(), strict=False)
+    rest = [column for column in schema.columns if column.name not in {one.name for one in many}]
+    others = pandas.DataFrame(index=frame.index)
+    if rest:
+        others = _encode(schema.part(rest), column_transformer(schema.part(rest)), frame, Notes(), strict=False)
+    target = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    check_consistent_length(frame, target)
+    weight = check_weight(sample_weight, target)
+    table = schema.part(many).read(frame)
+    levels, found = learn_levels(many, table, others, number_features(schema), target, weight)
+    transformer = column_transformer(schema, levels)
+    encoded = pandas.DataFrame(np.hstack([others.to_numpy(), found]), frame.index, transformer.get_feature_names_out())
+    encoded.attrs.update(frame.attrs)
+    return levels, transformer, encoded
 
 
 def _encode(schema: Schema, transformer: Any, frame: pandas.DataFrame, notes: Notes, strict: bool) -> pandas.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas
 
-from extranets.tables.columns import KINDS, Column
+from extranets.tables.columns import KINDS, CategoryColumn, Column
 from extranets.tables.errors import Source, TableError, listed, near
 from extranets.tables.learning import learn_columns
 from extranets.tables.notes import Notes
@@ -63,6 +63,15 @@ class Schema:
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
 
+    @property
+    def learned(self) -> list[CategoryColumn]:
+        """Columns of categories whose values get numbers that are learned from the target."""
+        return [column for column in self.columns if isinstance(column, CategoryColumn) and column.learned]
+
+    def part(self, columns: Sequence[Column]) -> Schema:
+        """Some of the columns."""
+        return Schema(tuple(columns), self.na_values)
+
     def kinds(self) -> dict[str, str]:
         """What :meth:`learn` decided, as its argument of this name: a part of the rows is then read in the same way."""
         return {**{column.name: column.chosen_kind for column in self.columns}, **dict.fromkeys(self.dropped, "ignore")}
@@ -91,7 +100,8 @@ class Schema:
             format such as ``%d/%m/%Y``, ``"category"``, or ``"ignore"``. ``"number:1.234,5"`` says how numbers are written, if
             they are text; likewise ``1234.5``, ``1234,5`` and ``1,234.5``.
         max_categories : int, default=30
-            So many values of a column, the most frequent ones, get a feature of their own; all others share one.
+            A column of up to so many values has a feature for each of them. The values of a column with more of them get a few
+            numbers each, which are learned from the target.
         na_values : sequence of str
             Further texts that stand for missing values.
 
