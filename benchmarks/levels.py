@@ -33,7 +33,7 @@ from benchmarks.contest.records import Record, Split, Task
 from benchmarks.contest.show import Rows, show_rows
 from benchmarks.machine import THREADS
 from benchmarks.ordinary.methods import METHODS as ORDINARY
-from benchmarks.ordinary.methods import Ours
+from benchmarks.ordinary.ours import Ours
 from extranets import StackedNetsRegressor, metrics
 from extranets._arrays import Array
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from benchmarks.contest.methods import Method
 from benchmarks.contest.ours import REFERENCE
-from benchmarks.ordinary import command, methods
+from benchmarks.ordinary import command, methods, ours
 from extranets import StackedNetsRegressor
 
 VARIANTS: dict[str, dict[str, object]] = {
@@ -33,13 +33,13 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
-    ours = {
-        name: Method(("extranets",), partial(methods.ours, partial(StackedNetsRegressor, **changed)))
+    variants = {
+        name: Method(("extranets",), partial(ours.ours, partial(StackedNetsRegressor, **changed)))
         for name, changed in VARIANTS.items()
     }
     peers = {name: methods.METHODS[name] for name in ("extranets default", "CatBoost", "ridge")}
     given = sys.argv[1:] if arguments is None else arguments
-    command.main([*given, "--inner", *([] if "--tables" in given else ["--tables", "choose"])], {**ours, **peers})
+    command.main([*given, "--inner", *([] if "--tables" in given else ["--tables", "choose"])], {**variants, **peers})
 
 
 if __name__ == "__main__":

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas
@@ -17,7 +14,7 @@ from sklearn.model_selection import KFold
 
 from benchmarks.contest import boosting, tabular_networks
 from benchmarks.contest.conformal import CvPlus
-from benchmarks.contest.forecast import LEVELS, Forecast, Model
+from benchmarks.contest.forecast import Forecast, Model
 from benchmarks.contest.forests import QuantileForest
 from benchmarks.contest.methods import Method
 from benchmarks.contest.ours import ESTIMATORS, REFERENCE
@@ -25,41 +22,10 @@ from benchmarks.contest.scikit import Points, gradient_boosting
 from benchmarks.machine import THREADS
 from benchmarks.ordinary import columns
 from benchmarks.ordinary.columns import Prepared
+from benchmarks.ordinary.ours import ours
 from benchmarks.ordinary.scores import QUANTILES
+from benchmarks.ordinary.searched import OptunaCatBoost, Tuned
 from extranets._arrays import Array
-from extranets.tables import TableRegressor
-
-# -- ours --------------------------------------------------------------------------------------------------------------
-
-
-class Ours:
-    """``TableRegressor`` around an estimator of this library."""
-
-    def __init__(self, estimator: Any, **settings: Any) -> None:
-        self.model = TableRegressor(estimator, **settings)
-
-    def fit(self, X: pandas.DataFrame, y: Array) -> Ours:
-        with _quietly():
-            self.model.fit(X, y)
-        return self
-
-    def forecast(self, X: pandas.DataFrame) -> Forecast:
-        with _quietly():
-            bounds, quantiles = self.model.predict_interval(X, LEVELS), self.model.predict_quantiles(X, QUANTILES)
-            return Forecast(self.model.predict(X), bounds, sample=quantiles.T)
-
-
-def ours(make: Callable[[], Any], seed: int) -> Ours:
-    return Ours(make().set_params(random_state=seed, n_jobs=THREADS))
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """What is said about columns and settings is for people."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-
 
 # -- peers -------------------------------------------------------------------------------------------------------------
 
@@ -146,9 +112,12 @@ METHODS: dict[str, Method] = {
     "NGBoost": Method(("ngboost",), ngboost),
     "RealMLP": Method(("pytabkit",), partial(network, tabular_networks.real_mlp)),
     "TabM": Method(("pytabkit",), partial(network, tabular_networks.tab_m)),
+    "extranets tune": Method(("extranets",), Tuned),
+    "CatBoost Optuna": Method(("catboost", "optuna"), partial(catboost, OptunaCatBoost)),
 }
+SEARCHED = ("extranets tune", "CatBoost Optuna")  # a minute for a fit
 SLOW = ("RealMLP", "TabM")  # minutes for a fit: small tables only, one split
-UNASKED = [name for name in METHODS if name not in (*SLOW, "extranets accurate", "extranets paper")]
+UNASKED = [name for name in METHODS if name not in (*SLOW, *SEARCHED, "extranets accurate", "extranets paper")]
 FAST = (
     REFERENCE,
     "extranets fast",

@@ -13,7 +13,7 @@ from benchmarks.contest.show import Rows, Section, show_rows
 from benchmarks.contest.summary import Results
 from benchmarks.ordinary import figures
 from benchmarks.ordinary.figures import RANKED
-from benchmarks.ordinary.methods import RIVALS
+from benchmarks.ordinary.methods import RIVALS, SEARCHED
 from benchmarks.ordinary.scores import WIDTHS
 
 PEER = "CatBoost"
@@ -34,6 +34,7 @@ def sections(records: list[Record], looks: list[dict[str, Any]]) -> Iterator[Sec
     yield Section(f"Against {PEER}: RMSE on tables split at random, seconds on all tables", peer_rows(results))
     title = f"RMSE / standard deviation of the target;{MARK} marks a rival ahead of {REFERENCE} by more than 5 %"
     yield Section(title, error_rows(results))
+    yield Section(f"{SEARCHED[0]} beside {SEARCHED[1]}: ratio of RMSE", searched_rows(results))
     yield Section("90 % intervals: shares of test rows, mean over tables", coverage_rows(results))
     yield Section(f"90 % intervals of {REFERENCE}, by table", coverage_rows_by_table(results))
     yield Section("Failures", failure_rows(records))
@@ -68,6 +69,17 @@ def peer_rows(results: Results) -> Rows:
             shown = {name: _rounded(value, 2) for name, value in times.items()}
             rows.append({"method": method, **errors, **shown, "tables": seconds.n_tables})
     return sorted(rows, key=_first_figure)
+
+
+def searched_rows(results: Results) -> Rows:
+    """A row for each table, and how often ours is at most the peer's. None where the two have no table in common."""
+    ratios = {dataset: figures.ratio_on(results, dataset, *SEARCHED, "rmse") for dataset in results.datasets}
+    known = {dataset: ratio for dataset, ratio in ratios.items() if ratio is not None}
+    if not known:
+        return []
+    rows: Rows = [{"table": dataset, "ratio": f"{ratio:.3f}"} for dataset, ratio in known.items()]
+    reached = sum(ratio <= 1 for ratio in known.values())
+    return [*rows, {"table": "(at most 1)", "ratio": f"{reached} of {len(known)}"}]
 
 
 def error_rows(results: Results) -> Rows:

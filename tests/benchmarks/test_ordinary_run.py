@@ -15,7 +15,8 @@ from benchmarks.contest.methods import Method
 from benchmarks.contest.ours import ESTIMATORS, REFERENCE
 from benchmarks.contest.records import Task
 from benchmarks.ordinary import command, looks, methods
-from benchmarks.ordinary.methods import METHODS, SLOW, ours
+from benchmarks.ordinary.methods import METHODS, SLOW
+from benchmarks.ordinary.ours import ours
 from benchmarks.ordinary.rows import load
 from benchmarks.ordinary.scores import scores
 from extranets import ExtraNetsRegressor
