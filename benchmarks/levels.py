@@ -1,6 +1,7 @@
 """Columns of many levels: countries, players, shops, users and films. Three ways to encode them, and CatBoost's own.
 
-    python -m benchmarks.levels            fit what has no record yet in the file (--out), and print the table
+    python -m benchmarks.levels run        fit what has no record yet in the file (--file)
+    python -m benchmarks.levels table      print the table of the records
 
 The estimator is the same in all three; only the columns of more than 30 levels differ:
 
@@ -192,26 +193,32 @@ def score(y: Array, forecast: Forecast) -> dict[str, float]:
 
 
 def rows(found: list[Record]) -> Rows:
-    """RMSE / standard deviation of the target, mean over splits, and the mean seconds of a fit; a row for each table."""
+    """RMSE / standard deviation of the target and seconds of a fit, means over the splits that all methods have."""
     shown: Rows = []
+    methods = [method for method in METHODS if any(record["method"] == method for record in found)]
     for name in dict.fromkeys(record["dataset"] for record in found):
-        row: dict[str, Any] = {"table": name}
-        for method in METHODS:
-            own = [r for r in found if (r["dataset"], r["method"]) == (name, method) and "error" not in r]
-            mean = {key: np.mean([r[key] for r in own]) for key in ("relative", "fit_seconds")} if own else None
-            row[method] = None if mean is None else f"{mean['relative']:.3f} ({mean['fit_seconds']:.1f} s)"
-        shown.append(row)
+        of = {m: {r["split"]: r for r in found if (r["dataset"], r["method"]) == (name, m)} for m in methods}
+        splits = set.intersection(*(set(records_of) for records_of in of.values()))
+        if splits:
+            cells = {method: _cell([of[method][split] for split in splits]) for method in methods}
+            shown.append({"table": name, **cells, "splits": len(splits)})
     return shown
+
+
+def _cell(found: list[Record]) -> str:
+    error, seconds = (np.mean([record[key] for record in found]) for key in ("relative", "fit_seconds"))
+    return f"{error:.3f} ({seconds:.1f} s)"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         "python -m benchmarks.levels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("what", choices=("run", "table"))
     parser.add_argument("--tables", type=lambda text: text.split(","), default=[*REAL, *SIMULATED])
     parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=FILE, help=f"file of records (default: {FILE})")
+    parser.add_argument("--file", type=Path, default=FILE, help=f"of records (default: {FILE})")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     options = parser.parse_args()
     tasks = [
@@ -220,11 +227,13 @@ def main() -> None:
         for name in options.tables
         for method in options.methods
     ]
-    failed = records.run(
-        tasks, METHODS, load, options.out, tell=partial(print, file=sys.stderr, flush=True), score=score
-    )
-    title = "RMSE / standard deviation of the target (seconds of a fit)"
-    show_rows(title, rows(records.chosen(records.read(options.out), tasks)), options.markdown, Console(width=200))
+    if options.what == "table":
+        found = [record for record in records.chosen(records.read(options.file), tasks) if "error" not in record]
+        title = "RMSE / standard deviation of the target (seconds of a fit)"
+        show_rows(title, rows(found), options.markdown, Console(width=200))
+        return
+    tell = partial(print, file=sys.stderr, flush=True)
+    failed = records.run(tasks, METHODS, load, options.file, tell=tell, score=score)
     if failed:
         sys.exit(f"{len(failed)} fits failed; the same command tries them again")
 

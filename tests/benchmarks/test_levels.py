@@ -35,6 +35,8 @@ def test_lumped_levels_are_one():
 
 def test_a_row_for_each_table_and_a_cell_for_each_method():
     done = {"dataset": "t", "split": 0, "method": "effects", "relative": 0.5, "fit_seconds": 2.0}
-    failed = {"dataset": "t", "split": 0, "method": "CatBoost", "error": "no such luck"}
-    (row,) = levels.rows([done, {**done, "split": 1, "relative": 0.7}, failed])
-    assert row == {"table": "t", **dict.fromkeys(METHODS), "effects": "0.600 (2.0 s)"}
+    peer = {**done, "method": "CatBoost", "relative": 1.0}
+    second, third = {**done, "split": 1, "relative": 0.7}, {**done, "split": 2}
+    (row,) = levels.rows([done, second, third, peer, {**peer, "split": 1}])
+    assert row == {"table": "t", "effects": "0.600 (2.0 s)", "CatBoost": "1.000 (2.0 s)", "splits": 2}
+    assert levels.rows([done, {**peer, "dataset": "u"}]) == []

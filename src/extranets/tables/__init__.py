@@ -3,8 +3,8 @@
 Needs pandas and pyarrow: ``pip install ".[tables]"`` in a checkout. From a file to predictions: :func:`open_table` gives data frames
 whose rows are numbered, :func:`take_target` splits off the column to predict, :class:`Schema` learns what the columns are,
 :func:`column_transformer` turns them into numbers, and :class:`TableRegressor` does the last two and hands the numbers to any
-regressor. What the command line does with them is here, too: :func:`fit_table`, :func:`load_table_model`,
-:func:`prediction_blocks`.
+regressor. Categories of columns with many of them become numbers that only :class:`TableRegressor` can learn, from the target.
+What the command line does with these is here, too: :func:`fit_table`, :func:`load_table_model`, :func:`prediction_blocks`.
 """
 
 # ruff: noqa: E402  what is missing is named before the modules that import it
