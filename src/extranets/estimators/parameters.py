@@ -157,8 +157,8 @@ fit_info_ : dict
 
 
 AUTO_DISTRIBUTION = """
-``"auto"``: "empirical" where it is likelier than "student" on held-out errors that neither was learned from, by more than
-chance; else "student".
+``"auto"``: "empirical" where it is clearly likelier than "student" on held-out errors that neither was learned from; else
+"student".
 """
 
 

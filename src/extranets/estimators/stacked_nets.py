@@ -85,8 +85,9 @@ class StackedNetsRegressor(NetsRegressor):
     Attributes
     ----------
     settings_ : dict
-        ``n_folds``, ``noise_model``, ``distribution``, and ``models``: a list of what was trained, with the settings, the ``weight`` in the stack
-        (0 for what was tried and is not in it), and ``r2``, the share of the variance explained on rows that were left out.
+        ``n_folds``, ``noise_model``, ``distribution``, and ``models``: a list of what was trained, with the settings, the
+        ``weight`` in the stack (0 for what was tried and is not in it), and ``r2``, the share of the variance explained on
+        rows that were left out.
     held_out_scores_ : dict
         What to expect on new rows: ``rmse``, and ``interval_score`` and ``coverage`` of 90 % intervals, from errors on
         held-out rows. The weights and the interval's factors come from the same rows, so of few rows they say little.
