@@ -66,7 +66,7 @@ class StackedNetsRegressor(NetsRegressor):
         ``"low"``: ridge regressions and small networks only. ``"medium"``: larger ones are tried where smaller ones fall short by
         one percent of the squared error or more. ``"high"``: they are tried sooner.
     n_folds : int or "auto", default="auto"
-        ``"auto"``: 10 up to 1,250 rows, then fewer, down to 5.
+        ``"auto"``: 10 up to 2,000 rows, then fewer, down to 5.
     members_per_fold : int, default=1
         Networks of each kind for each fold.
     keep_prob : float in (0, 1], default=0.9

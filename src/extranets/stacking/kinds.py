@@ -18,6 +18,7 @@ from extranets.networks import Architecture
 
 STEPS, STEPS_POWER = 4000, 0.44  # mini-batches of length 1 at 1,000 rows, and how they grow with the rows
 BATCH, BATCH_POWER, BATCHES = 16, 0.4, (16, 256)  # rows of a mini-batch at 1,000 rows; fewest and most
+ENCODED_BATCH = 2  # times as many rows where columns are given in bins
 UNITS, UNITS_POWER, MOST_UNITS = 50, 0.35, (40, 128)
 EPOCHS = (4, 500)  # fewest and most
 MOST_ENCODED = 1500  # inputs that bins may add: of wide tables, columns get fewer bins
@@ -60,9 +61,14 @@ class Kind:
         """How to train it on so many rows."""
         batch = int(np.clip(2 ** round(np.log2(BATCH * _power(n_rows, BATCH_POWER))), *BATCHES))
         steps = self.length * STEPS * _power(n_rows, STEPS_POWER)
+        n_epochs = int(np.clip(round(steps * batch / n_rows), *EPOCHS))
+        if (
+            self.n_bins
+        ):  # as many epochs in fewer steps: most of a step's time is the update of the many weights of bins
+            batch = min(ENCODED_BATCH * batch, BATCHES[1])
         rate = 0.005 if self.n_layers == 1 else 0.003
         return engine.Options(
-            n_epochs=int(np.clip(round(steps * batch / n_rows), *EPOCHS)),
+            n_epochs=n_epochs,
             batch_size=batch,
             learning_rate=float(rate * np.sqrt(batch / BATCH)),
             schedule="linear",

@@ -23,11 +23,13 @@ from extranets.uncertainty.stacking import effective_members, error_products, st
 Effort = Literal["low", "medium", "high"]
 
 FOLDS = (5, 10)  # fewest, and most of "auto": small tables can afford more, and lose more by each row that is left out
-TEN_FOLDS = 1250  # rows up to which there are so many
-TRIAL_SHARE = 0.2  # of the rows, on which a rung of a ladder is tried first
+TEN_FOLDS = 2000  # rows up to which there are so many
+TRIAL_SHARE, TRIAL_ROWS = 0.2, 400  # of the rows, and fewest rows, on which a rung of a ladder is tried first
 # By which share a kind must lower the stack's squared error, if it takes as long as all kinds before it together; in proportion
 # more if it takes longer, and less if it takes less. None: only the quick kinds are trained.
 WORTH: dict[Effort, float | None] = {"low": None, "medium": 0.02, "high": 0.003}
+SHORT = 0.05  # seconds for one network of every kind so far: up to there, small tables count as having taken so long
+FALLING = 0.7  # of the gain of a ladder's last rung, what is expected of the next one
 CHANCE = 2.0  # a weight more that is fitted to n rows lowers their squared error by 1 / n or so, by chance
 LEAST_WEIGHT = 0.02  # of what is kept
 MANY_ROWS = 20_000  # beyond, kinds are chosen on some rows
@@ -94,7 +96,8 @@ class Search:
         self.plan, self.sample = growing.plan, growing.sample
         self.parts: list[Part] = []  # that left out every fold
         self.rejected: list[Part] = []  # that were tried on the trial's folds alone
-        n_trial = max(1, round(TRIAL_SHARE * self.plan.n_folds))
+        n_held = np.count_nonzero(self.plan.fold_of_row >= 0)
+        n_trial = math.ceil(self.plan.n_folds * min(1.0, max(TRIAL_SHARE, TRIAL_ROWS / n_held)) - 0.5)
         self.trial, self.rest = range(n_trial), range(n_trial, self.plan.n_folds)
         self.trial_rows = np.flatnonzero((self.plan.fold_of_row >= 0) & (self.plan.fold_of_row < n_trial))
 
@@ -103,14 +106,13 @@ class Search:
         linear = self.growing.linear()
         quick = [(kind, range(self.plan.n_folds)) for kind in QUICK]
         self._add([linear, *self._train(quick, self._higher(LADDERS, 0))])
-        # By how much the last rung of each lowered the error: the next one hardly does better.
-        ladders = dict.fromkeys(LADDERS, 1.0)
+        ladders = dict.fromkeys(LADDERS, 1.0)  # and by which share the last rung of each lowered the error
         climbed: list[Part] = []
         for level in range(max(map(len, LADDERS))):
             ladders = {
                 ladder: gain
                 for ladder, gain in ladders.items()
-                if level < len(ladder) and gain > self._least_gain(ladder[level], climbed)
+                if level < len(ladder) and FALLING * gain > self._least_gain(ladder[level], climbed)
             }
             rungs = [ladder[level] for ladder in ladders]
             # What was worth it is trained on the other folds in the same call that tries the next rungs.
@@ -168,6 +170,9 @@ class Search:
 
     def _complete(self, begun: Sequence[Part], others: Sequence[Part | None]) -> None:
         """Parts of the trial's folds and of the others together."""
+        if not len(self.rest):  # the trial was on all folds
+            self._add(begun)
+            return
         self._add([None if other is None else part + other for part, other in zip(begun, others, strict=True)])
 
     def _least_gain(self, kind: Kind, begun: Sequence[Part] = ()) -> float:
@@ -175,8 +180,8 @@ class Search:
         worth = WORTH[self.effort]
         if worth is None:
             return math.inf
-        spent = sum(self.growing.seconds(part.kind) for part in (*self.parts, *begun) if part.kind)
-        return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows)) if spent > 0 else math.inf
+        spent = max(SHORT, sum(self.growing.seconds(part.kind) for part in (*self.parts, *begun) if part.kind))
+        return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows))
 
     def _gain(self, part: Part) -> float:
         """Share of the stack's squared error on the trial's rows that one more part takes away."""
