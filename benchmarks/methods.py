@@ -3,6 +3,8 @@
     python -m benchmarks.methods                                  all methods, nine data sets, all splits
     python -m benchmarks.methods --method PBP --dataset boston    some of it
     python -m benchmarks.methods --json methods.json              also keep every split's figures
+    python -m benchmarks.methods --stored methods.json            print the tables of figures that were kept; methods that are
+                                                                  named beside it are run anew and take the place of theirs
 
 The data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded. Test rows are used for the figures only.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
@@ -50,6 +53,7 @@ DEEP_ENSEMBLE = GridSearchCV(
 TWO_LAYERS: dict[str, Any] = {"keep_prob": 0.95, "learning_rate_init": 0.003, "max_iter": 1_000, "batch_size": 128}
 METHODS: dict[str, Any] = {
     "VI": VariationalRegressor(),
+    "VI, Graves": VariationalRegressor(gradient="graves"),
     "PBP": PBPRegressor(),
     "MC dropout": DROPOUT,
     "MC dropout, two layers": clone(DROPOUT).set_params(**TWO_LAYERS),
@@ -68,7 +72,15 @@ EXCEPTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("MC dropout, two layers", "wine"): {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
     ("MC dropout, two layers", "yacht"): {"keep_prob": "auto", "learning_rate_init": 0.01, "max_iter": 2_000},
 }
-COMPARED_WITH = {name: [name] for name in RMSE} | {"MC dropout": ["MC dropout", "MC dropout, tuned"]}
+COMPARED_WITH = {name: [name] for name in RMSE} | {
+    "VI, Graves": ["VI"],
+    "MC dropout": ["MC dropout", "MC dropout, tuned"],
+}
+# A row that stands beside figures of another algorithm says so.
+ALGORITHMS = {
+    "VI": "VI, reparameterised (published: Graves's gradients)",
+    "VI, Graves": "VI, Graves's gradients",
+}
 
 
 class Figures(NamedTuple):
@@ -148,7 +160,9 @@ def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str,
         for source in COMPARED_WITH.get(method, []):
             if source not in published:
                 continue
-            name = method if source == method else f"{method}, against {source.partition(', ')[2]}"
+            name = ALGORITHMS.get(method, method)
+            if source == "MC dropout, tuned":
+                name += ", against tuned"
             cells = []
             for dataset, splits in sets.items():
                 values = np.array(splits)[:, index]
@@ -163,17 +177,35 @@ def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str,
 def summary(found: dict[str, Any]) -> list[str]:
     """RMSE / log-likelihood / coverage of 90 % intervals / interval score."""
     lines = []
+    names = list(dict.fromkeys(dataset for sets in found.values() for dataset in sets))
     for method, sets in found.items():
-        cells = []
-        for splits in sets.values():
-            mean = np.array(splits).mean(axis=0)
-            cells.append(f"{mean[0]:.4g} / {mean[1]:.2f} / {mean[2]:.3f} / {mean[3]:.4g}")
+        means = [np.array(sets[name]).mean(axis=0) if name in sets else None for name in names]
+        cells = ["" if m is None else f"{m[0]:.4g} / {m[1]:.2f} / {m[2]:.3f} / {m[3]:.4g}" for m in means]
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return lines
 
 
+def coverages(found: dict[str, Any]) -> str:
+    """Each method's smallest and largest mean coverage over the tables, as a sentence."""
+    parts = []
+    for method, sets in found.items():
+        each = [np.array(splits)[:, 2].mean() for splits in sets.values()]
+        parts.append(f"{method} {min(each):.3f} to {max(each):.3f}")
+    return f"Coverage of 90 % intervals, smallest and largest over the tables: {'; '.join(parts)}."
+
+
+def documented(found: dict[str, Any], datasets: list[str]) -> str:
+    """The tables as docs/methods.md has them."""
+    parts = [
+        table("RMSE (published: verdict)", datasets, comparison(found, 0, RMSE, larger=False)),
+        table("Log-likelihood (published: verdict)", datasets, comparison(found, 1, LOG_LIKELIHOOD, larger=True)),
+        table("RMSE / log-likelihood / coverage at 90 % / interval score", datasets, summary(found)),
+    ]
+    return "\n".join([*parts, "", coverages(found)])
+
+
 def table(title: str, datasets: list[str], lines: list[str]) -> str:
-    head = ["", f"### {title}", "", f"| | {' | '.join(datasets)} |", "|---" * (len(datasets) + 1) + "|"]
+    head = ["", f"## {title}", "", f"| | {' | '.join(datasets)} |", "|---" * (len(datasets) + 1) + "|"]
     return "\n".join([*head, *lines])
 
 
@@ -185,15 +217,16 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with the data sets; EXTRANETS_DATA by default")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
     parser.add_argument("--json", help="write every split's figures to this file")
+    parser.add_argument("--stored", help="file of an earlier --json; its methods are not run again unless they are named")
     options = parser.parse_args()
-    methods, datasets = options.method or list(METHODS), options.dataset or list(SETS)
-    found = run(methods, datasets, options.splits, options.data_dir, options.jobs)
+    stored = json.loads(Path(options.stored).read_text(encoding="utf-8")) if options.stored else {}
+    methods, datasets = options.method or ([] if stored else list(METHODS)), options.dataset or list(SETS)
+    known = stored | run(methods, datasets, options.splits, options.data_dir, options.jobs)
+    found = {method: known[method] for method in METHODS if method in known}
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file)
-    print(table("RMSE (published: verdict)", datasets, comparison(found, 0, RMSE, larger=False)))
-    print(table("Log-likelihood (published: verdict)", datasets, comparison(found, 1, LOG_LIKELIHOOD, larger=True)))
-    print(table("RMSE / log-likelihood / coverage at 90 % / interval score", datasets, summary(found)))
+    print(documented(found, datasets))
 
 
 if __name__ == "__main__":

@@ -165,7 +165,8 @@ void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1
                        std::optional<In<uint16_t, 2>> counts, std::optional<In<int32_t, 1>> count_rows,
                        In<uint32_t, 1> members, In<int32_t, 2> widths, In<int64_t, 1> offsets, Options options,
                        Out<float, 1> mean, Out<float, 1> std, Out<float, 2> noise_variance, Out<float, 1> prior_variance,
-                       Out<float, 2> loss_curve, Out<int32_t, 1> outcomes, int n_threads, nb::object progress) {
+                       Out<float, 2> loss_curve, Out<int32_t, 1> outcomes, bool graves, int n_threads,
+                       nb::object progress) {
     Memory().reads("X", X).reads("y", y).reads("weight", weight).reads("counts", counts).reads("count_rows", count_rows)
         .reads("members", members).reads("widths", widths).reads("offsets", offsets).writes("mean", mean).writes("std", std)
         .writes("noise_variance", noise_variance).writes("prior_variance", prior_variance).writes("loss_curve", loss_curve)
@@ -185,6 +186,7 @@ void train_variational(In<float, 2> X, In<float, 2> y, std::optional<In<float, 1
     std::vector<Work> works;
     for (size_t i = 0; i < n; ++i) {
         static_cast<Member&>(tasks[i]) = plan.member(i, kernels, data, options, data.n_outputs);
+        tasks[i].graves = graves;
         tasks[i].mean = mean.data() + plan.offset(i);
         tasks[i].std = std.data() + plan.offset(i);
         tasks[i].noise_variance = noise_variance.data() + i * n_outputs;
@@ -233,7 +235,7 @@ void bind_training(nb::module_& m) {
     m.def("train_variational", &train_variational, "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(),
           "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(), "members"_a.noconvert(), "widths"_a.noconvert(),
           "offsets"_a.noconvert(), "options"_a, "mean"_a.noconvert(), "std"_a.noconvert(), "noise_variance"_a.noconvert(),
-          "prior_variance"_a.noconvert(), "loss_curve"_a.noconvert(), "outcomes"_a.noconvert(), "n_threads"_a,
+          "prior_variance"_a.noconvert(), "loss_curve"_a.noconvert(), "outcomes"_a.noconvert(), "graves"_a, "n_threads"_a,
           "progress"_a.none());
     m.def("gradient", &gradient, "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(), "widths"_a.noconvert(),
           "parameters"_a.noconvert(), "encoding"_a.none(), "options"_a, "out"_a.noconvert());

@@ -104,6 +104,7 @@ struct MemberTask : Member {
 
 // The same for variational inference, which learns a Gaussian posterior of the parameters.
 struct VariationalTask : Member {
+    bool graves;  // Graves's gradients and prior
     float* mean;  // out: canonical layout, as is std
     float* std;
     float* noise_variance;  // out: (n_outputs)

@@ -1,4 +1,4 @@
-// Variational inference with independent Gaussian weights (Graves 2011) for one member. Mirrors
+// Variational inference with independent Gaussian weights for one member, with reparameterised gradients or Graves's. Mirrors
 // engine/reference_variational.py, which has the formulas.
 #pragma once
 
@@ -39,13 +39,14 @@ struct VariationalTrainer : Learner {
     Buffer<float> present;  // 1 for parameters, 0 for padding
     Buffer<float> sigma, draw, weights;  // of this step: weights = mean + sigma * draw
     Buffer<float> derived, canonical_draw, d_log_noise;
-    double prior_variance = 1;
+    Buffer<float> gradient;  // of this step's weights, kept for Graves's second pass
+    double prior_mean = 0, prior_variance = 1;
 
     VariationalTrainer(const Data& d, const Options& o, VariationalTask& t, Control& c)
         : Learner(d, o, t, c), task(t), mean(layout.size, o), log_std(layout.size, o), log_noise(padded(d.n_outputs), o),
           present(layout.size), sigma(layout.size), draw(layout.size), weights(layout.size),
           derived(layout.derived_size), canonical_draw(normals_room(layout.canonical_size)),
-          d_log_noise(padded(d.n_outputs)) {
+          d_log_noise(padded(d.n_outputs)), gradient(t.graves ? layout.size : 0) {
         clear(present.data, layout.size);
         clear(draw.data, layout.size);
         clear(derived.data, layout.derived_size);
@@ -79,15 +80,45 @@ struct VariationalTrainer : Learner {
     void update_weights(int n, double complexity_weight) {
         const double per_row = complexity_weight / double(train_rows.n);
         const Vec share = splat(float(per_row)), pull = splat(float(per_row / prior_variance));
+        const Vec centre = splat(float(prior_mean));
+        const auto update = [&](int64_t at, Vec g, Vec slope) {
+            const Vec is = load(present.data + at);
+            const Vec from_centre = subtract(load(mean.value.data + at), mul(is, centre));
+            mean.adam.update(at, fma(from_centre, pull, g), false);
+            log_std.adam.update(at, subtract(slope, mul(is, share)), false);
+        };
         const auto sink = [&](int64_t at, Vec g, bool) {
             const Vec s = load(sigma.data + at);
-            mean.adam.update(at, fma(load(mean.value.data + at), pull, g), false);
-            const Vec slope = mul(s, fma(g, load(draw.data + at), mul(s, pull)));
-            log_std.adam.update(at, subtract(slope, mul(load(present.data + at), share)), false);
+            update(at, g, mul(s, fma(g, load(draw.data + at), mul(s, pull))));
+        };
+        const auto keep = [&](int64_t at, Vec g, bool) { store(gradient.data + at, g); };
+        const auto squares_sink = [&](int64_t at, Vec squares, bool) {
+            const Vec s = load(sigma.data + at);
+            update(at, load(gradient.data + at), mul(mul(s, s), add(squares, pull)));
         };
         for (int l = layout.n_layers - 1; l >= 0; --l) {
             if (l > 0) backward_to(batch, weights.data, derived.data, l, n, 1.0f);
-            layer_gradient(batch, l, n, sink);
+            if (!task.graves) {
+                layer_gradient(batch, l, n, sink);
+            } else {
+                layer_gradient(batch, l, n, keep);
+                square_rows(l, n);
+                layer_gradient(batch, l, n, squares_sink);
+            }
+        }
+    }
+
+    // Squares what the layer's gradient is made of, so that the same sums give each row's squared gradient. A delta holds its
+    // row's weight / n once, and the sum of weighted squares needs it once, too. No layer below reads these values again.
+    void square_rows(int l, int n) {
+        const bool output = l == layout.n_layers - 1;
+        float* delta = output ? batch.output_delta : batch.delta[l + 1];
+        const int deltas = output ? layout.layers[l].n_out : layout.layers[l].columns, width = layout.width(l);
+        for (int r = 0; r < n; ++r) {
+            const float scale = weight.data[r] > 0 ? float(n) / weight.data[r] : 0.0f;
+            for (int i = 0; i < deltas; ++i) delta[r * deltas + i] *= delta[r * deltas + i] * scale;
+            float* below = batch.activation[l] + int64_t(r) * width;
+            for (int i = 0; i < width; ++i) below[i] *= below[i];
         }
     }
 
@@ -100,7 +131,7 @@ struct VariationalTrainer : Learner {
         const double loss = common_noise_nll(batch.output, targets(), n, 1.0f / float(n), log_noise.value.data,
                                              batch.output_delta, d_log_noise.data);
         const double warmth = double(step_index) / (kWarmUp * double(n_steps));
-        update_weights(n, warmth < 1.0 ? warmth : 1.0);
+        update_weights(n, task.graves || warmth >= 1.0 ? 1.0 : warmth);
         update_noise();
         return loss;
     }
@@ -112,16 +143,20 @@ struct VariationalTrainer : Learner {
         for (int o = 0; o < data.n_outputs; ++o) log_noise.value.data[o] = clamp_log_variance(log_noise.value.data[o]);
     }
 
-    // Sets the prior to its best variance and returns the complexity cost, KL(posterior || prior).
+    // Sets the prior to its best variance, and Graves's to its best mean, and returns the complexity cost,
+    // KL(posterior || prior).
     double fit_prior() {
         refresh_sigma();
-        double squares = 0, logs = 0;
+        double sum = 0, squares = 0, logs = 0;
         for (int64_t i = 0; i < layout.size; ++i) {
             const double m = mean.value.data[i], s = sigma.data[i];
+            sum += m;
             squares += m * m + s * s;
             logs += double(log_std.value.data[i]);
         }
         const double n = double(layout.canonical_size), largest = std::exp(double(kLogVarianceLimit));
+        if (task.graves) prior_mean = sum / n;
+        squares -= n * prior_mean * prior_mean;
         const double best = squares / n;
         prior_variance = best > largest ? largest : (best < 1.0 / largest ? 1.0 / largest : best);
         return 0.5 * (squares / prior_variance - n + n * std::log(prior_variance)) - logs;

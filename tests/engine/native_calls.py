@@ -131,6 +131,7 @@ def train_variational() -> Arguments:
         "prior_variance": np.empty(N_MEMBERS, dtype=np.float32),
         "loss_curve": np.empty((N_MEMBERS, N_EPOCHS), dtype=np.float32),
         "outcomes": np.empty(N_MEMBERS, dtype=np.int32),
+        "graves": True,
         "n_threads": 2,
         "progress": stop,
     }

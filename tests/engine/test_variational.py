@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import signal
 import subprocess
 import sys
@@ -53,6 +54,30 @@ def some_state(hidden, seed=0):
     return q
 
 
+def test_graves_slope_is_the_expected_curvature_of_a_linear_model():
+    """y = w x with unit noise: the slope of E[loss] in log_std is std^2 x^2, whatever the draw.
+
+    The squared gradients of rows have that expectation where the model is right: (w x - y)^2 x^2 with (w x - y)^2 of mean one.
+    20,000 rows; the error of the mean of z^2 x^2 / 2 is sqrt(3 * 3 - 1) / sqrt(20,000) = 0.02 of it, of which four are allowed.
+    """
+    rng = np.random.default_rng(0)
+    q = replace(specification.initial(Architecture(1, (), 1, 1), (), seed=1, member=0), graves=True)
+    q.mean[:], q.log_std[:] = [0.7, 0.0], math.log(1e-4)
+    x = rng.normal(size=(20_000, 1))
+    y = 0.7 * x + rng.normal(size=x.shape)
+    d_log_std = specification.objective_and_gradients(q, np.zeros(2), x, y, np.ones(len(x)), 0.0)[2]
+    np.testing.assert_allclose(d_log_std / 1e-8, [np.mean(x**2), 1.0], rtol=0.08)
+
+
+def test_graves_prior_has_its_best_mean_and_variance():
+    q = replace(some_state((4,)), graves=True)
+    specification.fit_prior(q)
+    least = specification.kl_divergence(q)
+    for name in ("prior_mean", "prior_variance"):
+        for step in (-0.01, 0.01):
+            assert specification.kl_divergence(replace(q, **{name: getattr(q, name) + step})) > least
+
+
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_gradients_match_central_differences(hidden):
     q = some_state(hidden)
@@ -94,14 +119,14 @@ def test_best_prior_variance_makes_the_kl_divergence_smallest():
 # -- native against reference ------------------------------------------------------------------------------------------
 
 
-def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=1e-4):
+def assert_same_path(members, X, y, options, *, weight=None, counts=None, graves=False, atol=1e-4):
     """Tolerance: float32 rounding of 1e-7 grows along some 30 Adam steps; 1e-4 is far below one step (1e-2)."""
     samples = np.full(len(members), -1) if counts is None else np.arange(len(members))
     data = TrainingData(X, y, weight, counts=counts, count_rows=samples)
-    got = variational.train(members, data, options, SEED, n_threads=2)
+    got = variational.train(members, data, options, SEED, graves=graves, n_threads=2)
     for i, member in enumerate(members.ids):
         problem = reference.make_problem(data, options, SEED, int(member), sample=samples[i])
-        q, curve = specification.train(problem, members.architecture, members.widths[i])
+        q, curve = specification.train(problem, members.architecture, members.widths[i], graves)
         mean, std = one_of(got, i)
         np.testing.assert_allclose(mean, q.mean, atol=atol)
         np.testing.assert_allclose(np.log(std), q.log_std, atol=atol)
@@ -110,10 +135,20 @@ def assert_same_path(members, X, y, options, *, weight=None, counts=None, atol=1
         np.testing.assert_allclose(got.loss_curve[i], curve, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("graves", [False, True])
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_trajectory(variant, hidden):
+def test_trajectory(variant, hidden, graves):
     members, X, y, weight = make(hidden)
-    assert_same_path(members, X, y, Options(n_epochs=6, batch_size=8), weight=weight)
+    assert_same_path(members, X, y, Options(n_epochs=6, batch_size=8), weight=weight, graves=graves)
+
+
+@pytest.mark.parametrize("hidden", [(), (7, 5)])
+def test_trajectory_of_graves_where_weights_are_missing_or_zero(variant, hidden):
+    members, X, y, weight = make(hidden)
+    weight[::5] = 0
+    for given in (None, weight):
+        options = Options(n_epochs=5, batch_size=8, epsilon=0.05)  # Adam hides a constant factor from a small epsilon
+        assert_same_path(members, X, y, options, weight=given, graves=True)
 
 
 OPTIONS = {

@@ -54,6 +54,19 @@ UCI_COLUMNS = (
     "seconds",
 )
 
+HYPOTHESES_COLUMNS = (
+    "hypothesis",
+    "method",
+    "replications",
+    "printed",
+    "mspe",
+    "smallest",
+    "as_small",
+    "n_members",
+    "explained",
+    "tested",
+)
+
 
 @app.command()
 def simulation(
@@ -157,6 +170,24 @@ def uci(
     study = UciStudy(datasets=tuple(dataset or ()), **settings, **chosen)
     _require(study.datasets, data_dir)
     _run(study, out, jobs, format, file, UCI_COLUMNS)
+
+
+@app.command()
+def hypotheses(
+    out: Out,
+    replications: Annotated[int, typer.Option(min=1, help="Simulated data sets for each hypothesis.")] = 50,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    format: Shape = "table",
+    file: File = None,
+) -> None:
+    """Ask what could explain the paper's errors on the nonlinear process: Table 1 with one thing changed at a time.
+
+    Example: extranets study hypotheses --out runs/hypotheses
+    """
+    from extranets.studies.hypotheses import HypothesesStudy
+
+    _run(HypothesesStudy(replications, seed), out, jobs, format, file, HYPOTHESES_COLUMNS)
 
 
 @app.command()

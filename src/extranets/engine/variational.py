@@ -70,12 +70,13 @@ def train(
     options: Options,
     seed: int,
     *,
+    graves: bool = False,
     n_threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Posterior:
-    """Variational inference for every member; ``reference_variational`` says what is minimised.
+    """Variational inference for every member; ``reference_variational`` says what is minimised, and how ``graves`` differs.
 
-    Parameters are those of :func:`extranets.engine.train`. A weight of 2 counts like the row twice, so weights should be
+    The other parameters are those of :func:`extranets.engine.train`. A weight of 2 counts like the row twice, so weights should be
     near 1 on average: their sum decides how much the data count against the prior.
 
     Raises
@@ -102,6 +103,7 @@ def train(
         **out,
         options=native_options(options, seed),
         outcomes=outcomes,
+        graves=graves,
         n_threads=n_threads,
         progress=progress,
     )

@@ -1,17 +1,17 @@
-"""Variational inference: one network whose weights are Gaussian distributions (Graves 2011)."""
+"""Variational inference: one network whose weights are Gaussian distributions."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
 from extranets import engine
 from extranets._arrays import Float32
 from extranets._random import draw_seed
-from extranets._sklearn import Range
+from extranets._sklearn import Range, StrOptions
 from extranets._warnings import warn_user
 from extranets.engine import TrainingData, variational
 from extranets.engine.options import MOST_COUNT
@@ -47,6 +47,11 @@ class VariationalRegressor(AdamRegressor):
     {hidden}
     n_passes : int, default=100
         Weight samples of a prediction. May be changed after fit.
+    gradient : {"reparameterised", "graves"}, default="reparameterised"
+        How the standard deviations of the weights are learned. ``"reparameterised"``: from the gradient at the drawn weights,
+        with a prior of mean zero, and a complexity cost that grows during the first half of the steps. ``"graves"``: as Graves
+        (2011) has it, from the squared gradients of single rows, with the prior's mean learned and the full cost from the
+        start; it is there for comparison. His optimiser was another one than Adam.
     {adam}
     {common}
 
@@ -88,6 +93,7 @@ class VariationalRegressor(AdamRegressor):
     hidden_layer_sizes: tuple[int, ...] | int = (50,)
     _: KW_ONLY
     n_passes: int = 100
+    gradient: Literal["reparameterised", "graves"] = "reparameterised"
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
     source_kind: ClassVar[type[Source]] = WeightSamples
@@ -95,6 +101,7 @@ class VariationalRegressor(AdamRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
         "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
+        "gradient": [StrOptions({"reparameterised", "graves"})],
     }
 
     @property
@@ -131,6 +138,7 @@ class VariationalRegressor(AdamRegressor):
                 TrainingData(sample.X, sample.y, sample.weight_or_none),
                 settings.options(),
                 seed,
+                graves=self.gradient == "graves",
                 n_threads=machine["n_threads"],
                 progress=progress,
             )

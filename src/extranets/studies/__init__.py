@@ -1,4 +1,4 @@
-"""The paper's three studies, in resumable runs."""
+"""The paper's three studies, and studies of what it leaves open, in resumable runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 def registry() -> dict[str, Any]:
     """The studies by name, for :meth:`extranets.studies.runs.Run.study`."""
     from extranets.studies.correlation import CorrelationStudy
+    from extranets.studies.hypotheses import HypothesesStudy
     from extranets.studies.simulation import SimulationStudy
     from extranets.studies.uci import UciStudy
 
-    return {study.name: study for study in (SimulationStudy, CorrelationStudy, UciStudy)}
+    return {study.name: study for study in (SimulationStudy, CorrelationStudy, UciStudy, HypothesesStudy)}
 
 
 def summary(run: Run) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ target is not scaled. p is the probability that a hidden unit is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,19 +35,20 @@ class Setting:
     n_epochs: int
     learning_rate: float
     keep_probs: tuple[float, ...]
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the paper's training, by an option's name
 
     def architecture(self) -> Architecture:
         return Architecture(n_inputs=5, hidden=self.hidden, n_outputs=1, n_heads=1)
 
     def options(self, **others: Any) -> engine.Options:
         """Training as in the paper; the rate is constant and epsilon 1e-7 by default."""
-        return engine.Options(
-            n_epochs=self.n_epochs,
-            learning_rate=self.learning_rate,
-            batch_size=32,
-            collapse_r2=COLLAPSED_BELOW,
-            **others,
-        )
+        paper = {
+            "n_epochs": self.n_epochs,
+            "learning_rate": self.learning_rate,
+            "batch_size": 32,
+            "collapse_r2": COLLAPSED_BELOW,
+        }
+        return engine.Options(**paper | dict(self.changes) | others)
 
 
 SETTINGS: dict[str, Setting] = {
