@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from extranets.plots import NothingToShow, StudyDisplay
+from extranets.plots import NothingToShow, PaperDisplay, StudyDisplay
 
 SIMULATED = [
     {"process": "linear", "method": method, "p": p, "T": T, "replications": 4}
@@ -48,6 +49,34 @@ def test_correlation_shows_what_was_measured_and_what_is_true():
     assert shown.charts[0].series[0].value == [0.01, 0.99, 0.4]
     assert "joint resampling: 0.99" in shown.words()
     shown.plot(Figure().subplots())
+
+
+def test_hypotheses_stand_beside_the_printed_error():
+    rows = [
+        {"hypothesis": name, "method": "extra-nets", "printed": 3.8232, "mspe": mspe, "mspe_se": 0.2}
+        | {"smallest": mspe / 2, "as_small": share}
+        for name, mspe, share in (("as-read", 11.0, 0.0), ("starts-8", 3.0, 0.9))
+    ]
+    shown = StudyDisplay.of("hypotheses", rows)
+    (chart,) = shown.charts
+    assert chart.labels == ["as-read", "starts-8"] and chart.lines == [3.8232]
+    assert chart.series[0].value == [11.0, 3.0] and chart.series[1].value == [5.5, 1.5]
+    assert "under 1 of 2 hypotheses" in shown.words()
+    shown.plot(Figure().subplots())
+
+
+def test_the_papers_figures_show_masks_and_targets():
+    shown = PaperDisplay.of()
+    assert shown.variance.max() == shown.variance[50] == 0.25
+    for name, counts in shown.counts.items():
+        assert counts.sum() == 1500
+        middle = (shown.edges[name][1:] + shown.edges[name][:-1]) / 2
+        # A bar's rows lie at most half a bar from its middle.
+        assert abs(np.average(middle, weights=counts) - shown.mean[name]) < np.diff(shown.edges[name])[0] / 2
+        assert f"{shown.noise[name]:g}" in shown.words(f"{name} process")
+    for panel in shown.panels:
+        assert shown.title(panel)
+        shown.plot(Figure().subplots(), panel=panel)
 
 
 def test_a_run_without_finished_units_has_nothing_to_show():

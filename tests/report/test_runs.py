@@ -30,8 +30,10 @@ def test_a_simulation_is_shown_with_its_tables_and_the_papers_figures(simulation
     assert table.headings[:4] == ["process", "method", "p", "T"] and len(table.rows) == len(summary.rows) == 42
     assert re.fullmatch(r"[\d.]+ ± [\d.]+", table.rows[0][table.headings.index("mspe")].text)
     page = render(summary)
-    assert "All 4 units are done." in page and page.count("<svg") == 2 and "contradicts" in page
-    assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 3
+    assert "All 4 units are done." in page and page.count("<svg") == 2 + 3  # three of what is simulated
+    assert "2 data sets; a verdict needs 40" in page and summary.verdicts["without a verdict"] == len(summary.comparison)
+    assert "No printed figure is contradicted." in page
+    assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 2
 
 
 def test_the_json_keeps_all_digits(simulation, tmp_path):

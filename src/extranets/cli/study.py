@@ -191,6 +191,30 @@ def hypotheses(
 
 
 @app.command()
+def figures(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures; it must exist.")] = Path(),
+    format: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "png",
+) -> None:
+    """Draw the paper's figures that need no run: the variance of the masks against p, and the two processes.
+
+    Example: extranets study figures --out docs/images
+    """
+    from matplotlib.figure import Figure
+
+    from extranets.plots import PaperDisplay
+
+    display = PaperDisplay.of()
+    for name, panels in {"masks": display.panels[:1], "processes": display.panels[1:]}.items():
+        drawing = Figure(figsize=(4.5 * len(panels), 3), layout="constrained")
+        for ax, panel in zip(drawing.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            display.plot(ax, panel=panel)
+            ax.set_title(display.title(panel))
+        path = out / f"{name}.{format}"
+        drawing.savefig(path)
+        say(str(path))
+
+
+@app.command()
 def compare(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")], format: Shape = "table", file: File = None
 ) -> None:
@@ -198,12 +222,12 @@ def compare(
 
     Example: extranets study compare runs/uci --format markdown
     """
-    from extranets.studies import runs, summary
+    from extranets.studies import registry, runs
     from extranets.studies.compare import COLUMNS
     from extranets.studies.compare import compare as beside
 
     found = runs.load(run)
-    _show(beside(found.name, summary(found)), COLUMNS, format, file)
+    _show(beside(found.study(registry()), found.records), COLUMNS, format, file)
     if not found.done:
         say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
 

@@ -21,6 +21,7 @@ from extranets.plots.features import WidthByFeatureDisplay
 from extranets.plots.intervals import PredictionIntervalDisplay
 from extranets.plots.learning import LearningCurveDisplay
 from extranets.plots.members import MembersDisplay
+from extranets.plots.paper import PaperDisplay
 from extranets.plots.regions import RegionsDisplay
 from extranets.plots.residuals import ResidualsDisplay
 from extranets.plots.studies import StudyDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "LearningCurveDisplay",
     "MembersDisplay",
     "NothingToShow",
+    "PaperDisplay",
     "PredictionIntervalDisplay",
     "RegionsDisplay",
     "ResidualsDisplay",

@@ -55,7 +55,8 @@ class StudyDisplay(Display):
 
     - simulation: observed coverage of the 90, 95 and 99 % intervals, one panel for each process;
     - correlation: mean correlation of the learners as the paper measured it, with joint resampling, and over training sets;
-    - uci: RMSE beside the printed one, one panel for each data set.
+    - uci: RMSE beside the printed one, one panel for each data set;
+    - hypotheses: squared errors under each hypothesis beside the printed one, one panel for each method.
 
     Examples
     --------
@@ -73,6 +74,7 @@ class StudyDisplay(Display):
             "simulation": _coverage_charts,
             "correlation": _correlation_charts,
             "uci": _rmse_charts,
+            "hypotheses": _hypotheses_charts,
         }
         charts = makers[study](rows) if study in makers else []
         if not charts:
@@ -164,3 +166,22 @@ def _correlation_charts(rows: list[Row]) -> list[Chart]:
     seen = "; ".join(f"{label.replace(chr(10), ' ')}: {value:.2f}" for label, value in found)
     words = f"Mean correlation of two learners. {seen[:1].upper()}{seen[1:]}."
     return [Chart("Correlation of learners", words, "mean correlation", labels, [series], [0.0])] if labels else []
+
+
+def _hypotheses_charts(rows: list[Row]) -> list[Chart]:
+    methods = dict.fromkeys(row["method"] for row in rows)
+    return [_hypotheses_chart(name, [row for row in rows if row["method"] == name]) for name in methods]
+
+
+def _hypotheses_chart(method: str, rows: list[Row]) -> Chart:
+    mean, smallest = Series("mean over data sets"), Series("smallest of them")
+    for row in rows:
+        mean.add(row["mspe"], row["mspe_se"])
+        smallest.add(row["smallest"], None)
+    reached = [row["hypothesis"] for row in rows if row["as_small"]]
+    words = (
+        f"Squared error of {method} for T = 30 if one thing is changed; dashed: the printed {rows[0]['printed']:g}. Data sets with "
+        f"an error as small are there under {len(reached)} of {len(rows)} hypotheses."
+    )
+    labels = [row["hypothesis"] for row in rows]
+    return Chart(method, words, "MSPE", labels, [mean, smallest], [rows[0]["printed"]])

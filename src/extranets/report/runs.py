@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from extranets import plots
-from extranets.studies import runs, summary
+from extranets.studies import registry, runs, summary
 from extranets.studies.compare import COLUMNS, compare
 from extranets.studies.tables import Figure, figures, number, value_and_error
 
@@ -93,7 +93,7 @@ def summarise_run(folder: str | os.PathLike[str]) -> RunSummary:
     """
     run = runs.load(folder)
     rows = summary(run)
-    comparison = compare(run.name, rows)
+    comparison = compare(run.study(registry()), run.records)
     drawn, absent = _figures(run.name, rows)
     counts = Counter(row["verdict"] for row in comparison)
     return RunSummary(
@@ -134,8 +134,9 @@ def _listed(value: Any) -> str:
 
 
 def _figures(study: str, rows: list[Row]) -> tuple[dict[str, plots.Display], dict[str, str]]:
+    paper: dict[str, plots.Display] = {"paper": plots.PaperDisplay.of()} if study == "simulation" else {}
     try:
-        return {"study": plots.StudyDisplay.of(study, rows)}, {}
+        return {"study": plots.StudyDisplay.of(study, rows), **paper}, {}
     except plots.NothingToShow as reason:
         return {}, {"study": str(reason)}
 
