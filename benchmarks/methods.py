@@ -220,7 +220,9 @@ def main() -> None:
     parser.add_argument("--data-dir", help="folder with the data sets; EXTRANETS_DATA by default")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; all cores by default")
     parser.add_argument("--json", help="write every split's figures to this file")
-    parser.add_argument("--stored", help="file of an earlier --json; its methods are not run again unless they are named")
+    parser.add_argument(
+        "--stored", help="file of an earlier --json; its methods are not run again unless they are named"
+    )
     options = parser.parse_args()
     stored = json.loads(Path(options.stored).read_text(encoding="utf-8")) if options.stored else {}
     methods, datasets = options.method or ([] if stored else list(METHODS)), options.dataset or list(SETS)

@@ -146,9 +146,9 @@ def test_trajectory(variant, hidden, graves):
 def test_trajectory_of_graves_where_weights_are_missing_or_zero(variant, hidden):
     members, X, y, weight = make(hidden)
     weight[::5] = 0
-    for given in (None, weight):
+    for weights in (None, weight):
         options = Options(n_epochs=5, batch_size=8, epsilon=0.05)  # Adam hides a constant factor from a small epsilon
-        assert_same_path(members, X, y, options, weight=given, graves=True)
+        assert_same_path(members, X, y, options, weight=weights, graves=True)
 
 
 OPTIONS = {

@@ -53,7 +53,14 @@ def test_correlation_shows_what_was_measured_and_what_is_true():
 
 def test_hypotheses_stand_beside_the_printed_error():
     rows = [
-        {"hypothesis": name, "method": "extra-nets", "printed": 3.8232, "mspe": mspe, "mspe_se": 0.2}
+        {
+            "hypothesis": name,
+            "process": "linear",
+            "method": "extra-nets",
+            "printed": 3.8232,
+            "mspe": mspe,
+            "mspe_se": 0.2,
+        }
         | {"smallest": mspe / 2, "as_small": share}
         for name, mspe, share in (("as-read", 11.0, 0.0), ("starts-8", 3.0, 0.9))
     ]

@@ -31,7 +31,9 @@ def test_a_simulation_is_shown_with_its_tables_and_the_papers_figures(simulation
     assert re.fullmatch(r"[\d.]+ ± [\d.]+", table.rows[0][table.headings.index("mspe")].text)
     page = render(summary)
     assert "All 4 units are done." in page and page.count("<svg") == 2 + 3  # three of what is simulated
-    assert "2 data sets; a verdict needs 40" in page and summary.verdicts["without a verdict"] == len(summary.comparison)
+    assert "2 data sets; a verdict needs 40" in page and summary.verdicts["without a verdict"] == len(
+        summary.comparison
+    )
     assert "No printed figure is contradicted." in page
     assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 2
 

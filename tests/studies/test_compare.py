@@ -84,7 +84,9 @@ def test_the_papers_figure_is_one_data_set_among_ours():
     row = rows["mspe"]
     assert row["as_extreme"] == pytest.approx(0.14) and row["verdict"] == "reproduced"
     assert row["difference"] == pytest.approx((49 - 5.4190) / (values.std(ddof=1) * np.sqrt(100 / 99)))
-    assert rows["non_coverage_05"]["verdict"] == "reproduced"  # the printed 0.04 may have been anything from 0.035 to 0.045
+    assert (
+        rows["non_coverage_05"]["verdict"] == "reproduced"
+    )  # the printed 0.04 may have been anything from 0.035 to 0.045
     # 0.04 in every data set, printed 0.01 of a level of 0.01
     assert rows["non_coverage_01"]["verdict"] == "contradicts" and rows["non_coverage_01"]["as_extreme"] == 0.02
 

@@ -56,13 +56,14 @@ UCI_COLUMNS = (
 
 HYPOTHESES_COLUMNS = (
     "hypothesis",
+    "process",
     "method",
     "replications",
     "printed",
     "mspe",
     "smallest",
     "as_small",
-    "n_members",
+    "n_networks",
     "explained",
     "tested",
 )
@@ -175,13 +176,15 @@ def uci(
 @app.command()
 def hypotheses(
     out: Out,
-    replications: Annotated[int, typer.Option(min=1, help="Simulated data sets for each hypothesis.")] = 50,
+    replications: Annotated[
+        int, typer.Option(min=1, help="Simulated data sets of each process for each hypothesis.")
+    ] = 40,
     seed: Seed = 0,
     jobs: Jobs = -1,
     format: Shape = "table",
     file: File = None,
 ) -> None:
-    """Ask what could explain the paper's errors on the nonlinear process: Table 1 with one thing changed at a time.
+    """Ask what could explain the paper's point errors: Table 1 with one thing changed at a time.
 
     Example: extranets study hypotheses --out runs/hypotheses
     """

@@ -56,7 +56,7 @@ class StudyDisplay(Display):
     - simulation: observed coverage of the 90, 95 and 99 % intervals, one panel for each process;
     - correlation: mean correlation of the learners as the paper measured it, with joint resampling, and over training sets;
     - uci: RMSE beside the printed one, one panel for each data set;
-    - hypotheses: squared errors under each hypothesis beside the printed one, one panel for each method.
+    - hypotheses: squared errors under each hypothesis beside the printed one, one panel for each process and method.
 
     Examples
     --------
@@ -169,19 +169,21 @@ def _correlation_charts(rows: list[Row]) -> list[Chart]:
 
 
 def _hypotheses_charts(rows: list[Row]) -> list[Chart]:
-    methods = dict.fromkeys(row["method"] for row in rows)
-    return [_hypotheses_chart(name, [row for row in rows if row["method"] == name]) for name in methods]
+    kinds = dict.fromkeys((row["process"], row["method"]) for row in rows)
+    return [
+        _hypotheses_chart(*kind, [row for row in rows if (row["process"], row["method"]) == kind]) for kind in kinds
+    ]
 
 
-def _hypotheses_chart(method: str, rows: list[Row]) -> Chart:
+def _hypotheses_chart(process: str, method: str, rows: list[Row]) -> Chart:
     mean, smallest = Series("mean over data sets"), Series("smallest of them")
     for row in rows:
         mean.add(row["mspe"], row["mspe_se"])
         smallest.add(row["smallest"], None)
-    reached = [row["hypothesis"] for row in rows if row["as_small"]]
+    reached = [row for row in rows if row["as_small"]]
     words = (
-        f"Squared error of {method} for T = 30 if one thing is changed; dashed: the printed {rows[0]['printed']:g}. Data sets with "
-        f"an error as small are there under {len(reached)} of {len(rows)} hypotheses."
+        f"Squared error of {method} for T = 30 on the {process} process if one thing is changed; dashed: the printed "
+        f"{rows[0]['printed']:g}. Data sets with an error as small are there under {len(reached)} of {len(rows)} hypotheses."
     )
     labels = [row["hypothesis"] for row in rows]
-    return Chart(method, words, "MSPE", labels, [mean, smallest], [rows[0]["printed"]])
+    return Chart(f"{method}, {process} process", words, "MSPE", labels, [mean, smallest], [rows[0]["printed"]])

@@ -239,20 +239,25 @@ class UciStudy:
         self, chosen: dict[str, PaperColumn], dataset: str, split: Split, seed: int
     ) -> Iterator[tuple[str, Any, float]]:
         """From the smallest ensemble to the largest: each goes on from the one before, with the same result as alone."""
-        model = ExtraNetsRegressor.from_preset(
-            "paper",
-            learning_rate_init=self.rate,
-            max_iter=self.epochs,
-            noise=self.noise,
-            warm_start=True,
-            random_state=seed,
-            n_jobs=1,
-        )
+        model = paper_model(self.rate, self.epochs, self.noise, seed)
         seconds = 0.0
         for name, column in sorted(chosen.items(), key=lambda item: item[1].n_members):
             model.set_params(n_estimators=column.n_members, hidden_layer_sizes=column.hidden(dataset))
             seconds += seconds_to_fit(model, split)
             yield name, model, seconds
+
+
+def paper_model(rate: float, epochs: int, noise: Noise, seed: int) -> ExtraNetsRegressor:
+    """The paper's extra-nets; their number and their units are still to be set. A larger ensemble goes on from a smaller one."""
+    return ExtraNetsRegressor.from_preset(
+        "paper",
+        learning_rate_init=rate,
+        max_iter=epochs,
+        noise=noise,
+        warm_start=True,
+        random_state=seed,
+        n_jobs=1,
+    )
 
 
 def with_seconds(rows: list[Record], timings: dict[str, dict[str, float]]) -> list[Record]:

@@ -1,0 +1,77 @@
+"""Every figure in docs/reproduction.md and docs/methods.md is that of a results file."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks import reproduction
+from benchmarks.reproduction import DOCS, DOCUMENTS, squeezed
+
+# Figures that no run gives: settings, what the paper prints, places in it. What is left must be in a block of DOCUMENTS.
+SETTINGS = [
+    r"`[^`]*`",  # commands, options, file names
+    r"\]\([^)]*\)",  # links
+    r"^#.*$",
+    r"\| what could explain Table 1 \|.*$|\| Table \d.*\| \d+ \|$",  # units of a command
+    r"Tables? \d",
+    r"\bT = (30|50|70)\b|\bT = 50 and 70\b",
+    r"\bp = \.95\b|R\^2 below 0\.5|/ 2, capped",
+    r"\b(90|95|99) % intervals|at least 5 %",
+    r"\.0124",
+    r"B = 100 resamples of the 300 test rows|100 simulated data sets|on 40 data sets",
+    r"learning rate of Table \d is 0\.01|at most 2\b|short at 2\b",
+    r"hidden layer of 50 units|100 for protein|batch 32|40 epochs|360 steps|51,480",
+    r"515,345 x 90|463,715 and 51,630 rows",
+    r"\(?20 splits; protein 5\)?|40 passes|50 units|\b(400|40|2,000|20,000|100) epochs|400 to 2,000",
+]
+
+
+def documents():
+    return pytest.mark.parametrize("name", DOCUMENTS)
+
+
+@documents()
+def test_the_documents_have_what_the_results_say(name):
+    assert reproduction.missing(name) == []
+
+
+@documents()
+def test_every_other_number_is_a_setting(name):
+    text = squeezed_lines(name)
+    for block in sorted(map(squeezed, DOCUMENTS[name]()), key=len, reverse=True):
+        text = text.replace(block, " ")
+    for pattern in SETTINGS:
+        text = re.sub(pattern, " ", text, flags=re.MULTILINE)
+    assert re.findall(r"[^.|\n]*\d[^.|\n]*", text) == []
+
+
+def squeezed_lines(name):
+    """Paragraphs on a line each; the rows of tables joined, as blocks are."""
+    paragraphs = (DOCS / name).read_text(encoding="utf-8").split("\n\n")
+    return "\n".join(map(squeezed, paragraphs))
+
+
+@documents()
+def test_every_section_with_results_names_command_and_file(name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    blocks = list(map(squeezed, DOCUMENTS[name]()))
+    sections = [squeezed(section) for section in re.split(r"^## ", text, flags=re.MULTILINE)]
+    for section in sections:
+        if any(block in section for block in blocks):
+            assert re.search(r"`(extranets study|python -m) ", section), section[:80]
+            assert re.search(r"results/\w+\.(csv|json)", section), section[:80]
+    files = set(re.findall(r"results/\w+\.(?:csv|json)", text))
+    assert files and all((DOCS / file).is_file() for file in files)
+
+
+def test_a_figure_that_is_not_in_the_results_is_found(monkeypatch, tmp_path):
+    (tmp_path / "reproduction.md").write_text(
+        (DOCS / "reproduction.md")
+        .read_text(encoding="utf-8")
+        .replace("0.567", "0.568")
+        .replace("reproduced", "repeated")
+    )
+    monkeypatch.setattr(reproduction, "DOCS", tmp_path)
+    assert reproduction.missing("reproduction.md")
