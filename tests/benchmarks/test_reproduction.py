@@ -14,6 +14,8 @@ SETTINGS = [
     r"`[^`]*`",  # commands, options, file names
     r"\]\([^)]*\)",  # links
     r"^#.*$",
+    r"\| what masks do \|.*$",
+    r"mean of 200 networks",
     r"\| what could explain Table 1 \|.*$|\| Table \d.*\| \d+ \|$",  # units of a command
     r"Tables? \d",
     r"\bT = (30|50|70)\b|\bT = 50 and 70\b",
@@ -24,6 +26,7 @@ SETTINGS = [
     r"learning rate of Table \d is 0\.01|at most 2\b|short at 2\b",
     r"hidden layer of 50 units|100 for protein|batch 32|40 epochs|360 steps|51,480",
     r"515,345 x 90|463,715 and 51,630 rows",
+    r"published (20,000|40)\b",
     r"\(?20 splits; protein 5\)?|40 passes|50 units|\b(400|40|2,000|20,000|100) epochs|400 to 2,000",
 ]
 

@@ -194,6 +194,31 @@ def hypotheses(
 
 
 @app.command()
+def decorrelation(
+    out: Out,
+    replications: Annotated[
+        int, typer.Option(min=1, help="Data sets of each process, and splits of each UCI set.")
+    ] = 5,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets. Default: EXTRANETS_DATA.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw likeness against error, too, into this file.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    format: Shape = "table",
+    file: File = None,
+) -> None:
+    """Ask if masks make members less alike and their mean better, beside what else makes members differ.
+
+    Example: extranets study decorrelation --out runs/decorrelation --data-dir data/uci
+    """
+    from extranets.studies import decorrelation as module
+
+    study = module.DecorrelationStudy(replications, seed=seed, data_dir=data_dir)
+    records = _run(study, out, jobs, format, file, None)
+    if figure is not None:
+        module.figure(study.summarise(records), figure)
+
+
+@app.command()
 def figures(
     out: Annotated[Path, typer.Option("--out", help="Folder for the pictures; it must exist.")] = Path(),
     format: Annotated[Literal["png", "svg", "pdf"], typer.Option("--format", help="Format of the pictures.")] = "png",

@@ -53,6 +53,7 @@ def train_variational(
     prior_variance: Any,
     loss_curve: Any,
     outcomes: Any,
+    graves: bool,
     n_threads: int,
     progress: Callable[[float], object] | None,
 ) -> None: ...

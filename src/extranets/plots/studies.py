@@ -56,7 +56,8 @@ class StudyDisplay(Display):
     - simulation: observed coverage of the 90, 95 and 99 % intervals, one panel for each process;
     - correlation: mean correlation of the learners as the paper measured it, with joint resampling, and over training sets;
     - uci: RMSE beside the printed one, one panel for each data set;
-    - hypotheses: squared errors under each hypothesis beside the printed one, one panel for each process and method.
+    - hypotheses: squared errors under each hypothesis beside the printed one, one panel for each process and method;
+    - decorrelation: errors of single networks and of the mean of the largest ensembles, one panel for each data set.
 
     Examples
     --------
@@ -75,6 +76,7 @@ class StudyDisplay(Display):
             "correlation": _correlation_charts,
             "uci": _rmse_charts,
             "hypotheses": _hypotheses_charts,
+            "decorrelation": _decorrelation_charts,
         }
         charts = makers[study](rows) if study in makers else []
         if not charts:
@@ -187,3 +189,19 @@ def _hypotheses_chart(process: str, method: str, rows: list[Row]) -> Chart:
     )
     labels = [row["hypothesis"] for row in rows]
     return Chart(f"{method}, {process} process", words, "MSPE", labels, [mean, smallest], [rows[0]["printed"]])
+
+
+def _decorrelation_charts(rows: list[Row]) -> list[Chart]:
+    most = max((row["T"] for row in rows), default=0)
+    names = dict.fromkeys(row["data"] for row in rows)
+    return [_decorrelation_chart(name, [r for r in rows if (r["data"], r["T"]) == (name, most)]) for name in names]
+
+
+def _decorrelation_chart(data: str, rows: list[Row]) -> Chart:
+    one, mean = Series("one network"), Series(f"mean of {rows[0]['T']}")
+    for row in rows:
+        one.add(row["member_error"], row["member_error_se"])
+        mean.add(row["error"], row["error_se"])
+    alike = "; ".join(f"{row['variant']}: {row['correlation']:.2f}" for row in rows)
+    words = f"Squared errors on {data}, in variances of the target. Correlation of two networks' errors: {alike}."
+    return Chart(data, words, "mean squared error", [row["variant"] for row in rows], [one, mean])

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 def registry() -> dict[str, Any]:
     """The studies by name, for :meth:`extranets.studies.runs.Run.study`."""
     from extranets.studies.correlation import CorrelationStudy
+    from extranets.studies.decorrelation import DecorrelationStudy
     from extranets.studies.hypotheses import HypothesesStudy
     from extranets.studies.simulation import SimulationStudy
     from extranets.studies.uci import UciStudy
 
-    return {study.name: study for study in (SimulationStudy, CorrelationStudy, UciStudy, HypothesesStudy)}
+    studies = (SimulationStudy, CorrelationStudy, UciStudy, HypothesesStudy, DecorrelationStudy)
+    return {study.name: study for study in studies}
 
 
 def summary(run: Run) -> list[dict[str, Any]]:

@@ -188,7 +188,7 @@ class HypothesesStudy:
         name, process, number = parsed(unit)
         data_seed, seed = seeds(self.seed, STUDY, process, number)
         records = errors(HYPOTHESES[name], process, data_seed, seed)
-        names = {"hypothesis": name, "process": process, "replication": number}
+        names: Record = {"hypothesis": name, "process": process, "replication": number}
         return UnitResult([names | record for record in records], {"seconds": time.perf_counter() - start})
 
     def summarise(self, records: list[Record]) -> list[Record]:

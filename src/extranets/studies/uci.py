@@ -332,7 +332,7 @@ def network_scores(model: Any, X: Array, y: Array) -> Record:
 def training_scores(model: ExtraNetsRegressor, split: Split) -> Record:
     """What the training error is, and what the intervals cover if it is their noise as it stands."""
     plain = float(np.mean((split.y - model.predict(split.X)) ** 2))
-    noise = float(model.noise_variance_)
+    noise = float(np.asarray(model.noise_variance_).item())
     mean, std = model.predict(split.X_test, return_std=True)
     lower, upper = predictive.interval(mean, np.sqrt(std**2 - noise + plain), [LEVEL])[..., 0].T
     return {
