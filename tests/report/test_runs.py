@@ -10,8 +10,8 @@ import pytest
 from extranets.report import render, summarise_run, write
 from extranets.studies import runs
 from extranets.studies.correlation import CorrelationStudy
+from extranets.studies.scores import MEASURES
 from extranets.studies.simulation import SimulationStudy
-from extranets.studies.uci import MEASURES
 
 
 @pytest.fixture(scope="module")

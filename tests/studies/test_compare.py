@@ -7,10 +7,11 @@ import pytest
 
 from extranets.studies.compare import compare, verdict
 from extranets.studies.printed import half_unit, printed
+from extranets.studies.scores import MEASURES
 from extranets.studies.simulation import MEASURES as SIMULATED
 from extranets.studies.simulation import SimulationStudy
 from extranets.studies.tables import Figure
-from extranets.studies.uci import MEASURES, UciStudy
+from extranets.studies.uci import UciStudy
 
 
 def test_printed_tables_are_complete():

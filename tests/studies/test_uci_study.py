@@ -17,16 +17,14 @@ import extranets
 from extranets.data import DATASETS, uci
 from extranets.metrics import crps_student_t
 from extranets.studies import runs
+from extranets.studies.scores import MEASURES, network_scores, training_scores, tree_scores
 from extranets.studies.uci import (
     COLUMNS,
-    MEASURES,
     NETWORK_COLUMNS,
     PAPER_COLUMNS,
     UciStudy,
-    network_scores,
     rows_of,
     split_of,
-    tree_scores,
 )
 
 YACHT, ENERGY = DATASETS["yacht"], DATASETS["energy"]
@@ -279,6 +277,20 @@ def test_the_default_column_is_scored_by_students_t(root):
     assert model.degrees_of_freedom_ is not None
     assert found["log_likelihood"] == pytest.approx(model.predict_dist(X_test).logpdf(y_test).mean())
     assert found["crps"] == crps_student_t(y_test, mean, std, model.degrees_of_freedom_)
+
+
+def test_the_papers_noise_is_shown_with_and_without_its_factor(root):
+    split = yacht_split(root, 0)
+    X, y, X_test, y_test = split
+    with pytest.warns(UserWarning, match="noise='train'"):  # of more parameters than rows: the factor is cut short at 2
+        model = paper_model((50,), 5, 0).fit(X, y)
+    found = training_scores(model, *split)
+    assert found["noise_ratio"] == pytest.approx(2.0)
+    plain = np.mean((model.predict(X) - y) ** 2)
+    assert found["train_rmse"] == pytest.approx(np.sqrt(plain))
+    spread = np.var(model.predict_members(X_test), axis=0)
+    half = norm.ppf(0.95) * np.sqrt(spread / 5 + plain)
+    assert found["coverage_plain"] == pytest.approx(np.mean(np.abs(model.predict(X_test) - y_test) <= half))
 
 
 def test_trees_have_quantile_intervals_and_no_density(root):

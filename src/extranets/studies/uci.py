@@ -22,26 +22,13 @@ from extranets.estimators import (
     PBPRegressor,
     VariationalRegressor,
 )
-from extranets.metrics import (
-    coverage,
-    crps_ensemble,
-    crps_student_t,
-    interval_score,
-    mean_width,
-    rmse,
-    student_t_log_likelihood,
-)
-from extranets.studies._summaries import mean_and_error
 from extranets.studies.runs import UnitResult
-from extranets.uncertainty import predictive
+from extranets.studies.scores import network_scores, summary, training_scores, tree_scores
 
 Noise = Literal["train", "cv"]
 Record = dict[str, Any]
 
-LEVEL = 0.9  # of the intervals
 LARGE = ("protein", "year")  # data sets with wider networks
-MEASURES = ("rmse", "coverage", "width", "interval_score", "log_likelihood", "crps")
-TRAINING_MEASURES = ("train_rmse", "noise_ratio", "coverage_plain")  # of the paper's columns only
 
 
 class PaperColumn(NamedTuple):
@@ -204,7 +191,7 @@ class UciStudy:
                 measure = tree_scores if column == TREES else network_scores
                 scores[column], timings[column] = measure(model, split.X_test, split.y_test), seconds
                 if column in PAPER_COLUMNS:
-                    scores[column] |= training_scores(model, split)
+                    scores[column] |= training_scores(model, *split)
         records = [{"dataset": dataset, "split": number, "column": name, **scores[name]} for name in self.columns]
         return UnitResult(records, timings)
 
@@ -313,65 +300,3 @@ def seconds_to_fit(model: Any, split: Split) -> float:
     start = time.perf_counter()
     model.fit(split.X, split.y)
     return time.perf_counter() - start
-
-
-# -- measures ----------------------------------------------------------------------------------------------------------
-
-
-def network_scores(model: Any, X: Array, y: Array) -> Record:
-    mean, std = model.predict(X, return_std=True)
-    lower, upper = model.predict_interval(X, LEVEL).T
-    return {
-        "rmse": rmse(y, mean),
-        **interval_scores(y, lower, upper),
-        "log_likelihood": student_t_log_likelihood(y, mean, std, model.degrees_of_freedom_),
-        "crps": crps_student_t(y, mean, std, model.degrees_of_freedom_),
-    }
-
-
-def training_scores(model: ExtraNetsRegressor, split: Split) -> Record:
-    """What the training error is, and what the intervals cover if it is their noise as it stands."""
-    plain = float(np.mean((split.y - model.predict(split.X)) ** 2))
-    noise = float(np.asarray(model.noise_variance_).item())
-    mean, std = model.predict(split.X_test, return_std=True)
-    lower, upper = predictive.interval(mean, np.sqrt(std**2 - noise + plain), [LEVEL])[..., 0].T
-    return {
-        "train_rmse": plain**0.5,
-        "noise_ratio": noise / plain,
-        "coverage_plain": coverage(split.y_test, lower, upper),
-    }
-
-
-def tree_scores(model: Any, X: Array, y: Array) -> Record:
-    trees = np.stack([tree.predict(X) for tree in model.estimators_])
-    lower, upper = np.quantile(trees, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return {
-        "rmse": rmse(y, trees.mean(axis=0)),
-        **interval_scores(y, lower, upper),
-        "log_likelihood": None,
-        "crps": crps_ensemble(y, trees),
-    }
-
-
-def interval_scores(y: Array, lower: Array, upper: Array) -> Record:
-    return {
-        "coverage": coverage(y, lower, upper),
-        "width": mean_width(y, lower, upper),
-        "interval_score": interval_score(y, lower, upper, LEVEL),
-    }
-
-
-def summary(records: list[Record]) -> Record:
-    """Mean and standard error of every measure that there is.
-
-    Examples
-    --------
-    >>> records = [{"rmse": 1.0}, {"rmse": 3.0}]
-    >>> row = summary([dict.fromkeys(MEASURES) | record for record in records])
-    >>> row["rmse"], row["rmse_se"], row["crps"]
-    (2.0, 1.0, None)
-    """
-    row: Record = {}
-    for measure in (*MEASURES, *TRAINING_MEASURES):
-        row |= mean_and_error(measure, [record[measure] for record in records if record.get(measure) is not None])
-    return row
