@@ -92,3 +92,19 @@ def test_missing_data_sets_are_named_and_not_fetched(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == 1 and "boston" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "cache").exists()
+
+
+def test_figures_that_need_no_run_are_drawn(tmp_path):
+    done = extranets("study", "figures", "--out", tmp_path, "--format", "svg")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"masks.svg", "processes.svg"}
+
+
+@pytest.mark.slow
+def test_the_studies_of_what_is_left_open_run(tmp_path):
+    done = extranets("study", "hypotheses", "--out", tmp_path / "h", "--replications", 1, "--format", "csv")
+    assert done.returncode == 0 and "same-seed" in done.stdout, done.stderr
+    options = ("--replications", 1, "--data-dir", tmp_path, "--format", "csv", "--figure", tmp_path / "figure.png")
+    done = extranets("study", "decorrelation", "--out", tmp_path / "d", *options)
+    assert done.returncode == 0 and "masks, p = 0.5" in done.stdout, done.stderr
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
