@@ -114,9 +114,10 @@ def _is_numeric(distinct: Float32) -> bool:
     return len(distinct) >= FEWEST_VALUES
 
 
-def has_numeric_columns(X: Float32) -> bool:
-    """Whether there is anything to encode. Shape: X ``(n, k)``."""
-    return any(_is_numeric(_distinct(np.sort(X[:, column]))) for column in range(X.shape[1]))
+def numeric_columns(X: Float32) -> Integers:
+    """The columns that there is anything to encode of. Shape: X ``(n, k)``."""
+    found = [column for column in range(X.shape[1]) if _is_numeric(_distinct(np.sort(X[:, column])))]
+    return np.array(found, dtype=np.int32)
 
 
 def learn_piecewise_linear(X: Float32, n_bins: int) -> PiecewiseLinear:
@@ -155,5 +156,4 @@ def learn_periodic(X: Float32, n_entries: int) -> Periodic:
     Shape: X ``(n, k)``, the training rows.
     """
     frequencies = np.geomspace(LOWEST_FREQUENCY, HIGHEST_FREQUENCY, max(1, n_entries // 2))
-    numeric = [column for column in range(X.shape[1]) if _is_numeric(_distinct(np.sort(X[:, column])))]
-    return Periodic(np.array(numeric, dtype=np.int32), frequencies.astype(np.float32))
+    return Periodic(numeric_columns(X), frequencies.astype(np.float32))

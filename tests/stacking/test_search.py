@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from extranets import engine
-from extranets.held_out import FOLD_BITS
-from extranets.stacking import Growing, Kind, grow, search
+from extranets.held_out import FOLD_BITS, Plan
+from extranets.stacking import Growing, Kind, Part, grow, search
 from extranets.stacking.kinds import KINDS
 from extranets.stacking.search import LEAST_WEIGHT, n_folds_for
 from tests.stacking.tables import MACHINE, linear_table, sample_of, silent, wavy_table
@@ -146,9 +146,10 @@ def test_what_is_worth_it_is_trained_on_every_fold(short, monkeypatch):
     assert len({str(each) for each in found.tried}) == len(found.tried) == 1 + len(KINDS)
 
 
-def test_of_few_rows_no_rung_is_tried(short):
+@pytest.mark.parametrize("n_rows", [8, search.FEWEST_ROWS - 1])
+def test_of_few_rows_no_rung_is_tried(short, n_rows):
     """A weight more would take all error away by chance."""
-    sample = sample_of(*linear_table(8))
+    sample = sample_of(*wavy_table(n_rows))
     assert len(stack(sample, effort="high").tried) == len(stack(sample, effort="low").tried)
 
 
@@ -291,5 +292,19 @@ def test_the_result_does_not_depend_on_threads(short):
 
 
 def test_more_rows_have_fewer_folds():
-    assert [n_folds_for(n) for n in (2, 3, 9, 10, 1000, 1250, 5000, 10**7)] == [2, 3, 9, 10, 10, 10, 5, 5]
-    assert max(-np.diff([n_folds_for(n) for n in range(10, 6000)])) == 1
+    """Each row its own up to 10; 10 up to 2,000 rows; then fewer, one by one, down to 5."""
+    folds = np.array([n_folds_for(n) for n in range(2, 12_000)])
+    np.testing.assert_array_equal(folds[:2000], np.minimum(np.arange(2, 2002), 10)[: len(folds[:2000])])
+    assert set(np.diff(folds[1998:])) == {0, -1} and folds[-1] == n_folds_for(10**7) == 5
+
+
+def test_the_share_explained_is_of_the_variance_on_the_same_rows(found):
+    """A part that was tried on one fold and predicts the mean of its rows explains nothing, however far out other rows are."""
+    sample, _ = found["wavy"]
+    sample = replace(sample, y=sample.y * (1 + 50 * (np.arange(len(sample.y)) == 0))[:, None].astype(np.float32))
+    plan = Plan(np.arange(len(sample.y)) % 5, 5, 1)
+    looking = search.Search(Growing(sample, plan, 0.9, 0, MACHINE, silent), "low")
+    rows = plan.fold_of_row == 1
+    residual = np.full(sample.y.shape, np.nan)
+    residual[rows] = sample.y[rows] - sample.y[rows].mean()
+    assert looking._r2(Part(None, None, residual, residual)) == pytest.approx(0, abs=1e-6)

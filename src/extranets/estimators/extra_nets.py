@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from extranets import engine
 from extranets._sklearn import Range, StrOptions
-from extranets.encodings import has_numeric_columns
+from extranets.encodings import numeric_columns
 from extranets.engine import Moments
 from extranets.estimators.automatic import AUTOMATIC, LEVELS, Effort, choices
 from extranets.estimators.copies import warn_of_copies
@@ -314,7 +314,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             return [self.numeric_encoding]
         sizes = self.hidden_layer_sizes
         has_layers = isinstance(sizes, str) or len(hidden_units(sizes)) > 0  # without layers, models are linear
-        return CANDIDATES[self.effort] if has_layers and has_numeric_columns(sample.X) else [None]
+        return CANDIDATES[self.effort] if has_layers and len(numeric_columns(sample.X)) else [None]
 
     def _attempt(self, seed: int, encoding: str | None, effort: Effort, sample: Sample, plan: Plan) -> HeldOut:
         """One trial: held-out errors of networks with an encoding and an effort."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._arrays import Array, Float32
+from extranets.encodings import numeric_columns
 from extranets.engine import Machine, Training, TrainingData
 from extranets.held_out import FOLD_BITS, Plan, Sample, errors_on
 from extranets.networks import Architecture, draw_members
@@ -84,6 +85,11 @@ class Growing:
         """The columns as networks get them; ridge regressions get them as they are."""
         return drawn_in(self.sample.X, LIMIT)
 
+    @cached_property
+    def n_numeric(self) -> int:
+        """Columns that bins can be made of."""
+        return len(numeric_columns(self._inputs))
+
     @property
     def n_seen(self) -> int:
         """Rows that a network of a fold is trained on."""
@@ -121,7 +127,9 @@ class Growing:
 
     def _architecture(self, kind: Kind) -> Architecture:
         if kind not in self._architectures:
-            self._architectures[kind] = kind.architecture(self._inputs, self.sample.y.shape[1], self.n_seen)
+            self._architectures[kind] = kind.architecture(
+                self._inputs, self.sample.y.shape[1], self.n_seen, self.n_numeric
+            )
         return self._architectures[kind]
 
     def work(self, wanted: Wanted) -> float:

@@ -51,10 +51,13 @@ class Kind:
     n_bins: int = 0
     width: float = 1.0
 
-    def architecture(self, X: Float32, n_outputs: int, n_rows: int) -> Architecture:
-        """The network before thinning, for training on so many of these rows. Shape: X ``(n, k)``, standardised."""
+    def architecture(self, X: Float32, n_outputs: int, n_rows: int, n_numeric: int) -> Architecture:
+        """The network before thinning, for training on so many of these rows, of which so many columns can be encoded.
+
+        Shape: X ``(n, k)``, standardised.
+        """
         hidden = (self._units(n_rows),) * self.n_layers
-        encoding = learn_piecewise_linear(X, self._bins(X.shape[1])) if self.n_bins else None
+        encoding = learn_piecewise_linear(X, self._bins(n_numeric)) if self.n_bins else None
         return Architecture(X.shape[1], hidden, n_outputs, n_outputs, encoding)
 
     def options(self, n_rows: int) -> engine.Options:
@@ -88,13 +91,13 @@ class Kind:
         by_row = PER_ROW + PER_WEIGHT * (n_weights - n_added * first) + PER_ENCODED * n_encoded * first
         return options.n_epochs * n_rows * (by_row + PER_UPDATE * n_weights / options.batch_size)
 
-    def settings(self, n_rows: int, n_columns: int) -> dict[str, Any]:
+    def settings(self, n_rows: int, n_numeric: int) -> dict[str, Any]:
         """In the words of the estimators' parameters."""
         options = self.options(n_rows)
         return {
             "hidden_layer_sizes": (self._units(n_rows),) * self.n_layers,
             "numeric_encoding": "piecewise_linear" if self.n_bins else None,
-            "n_bins": self._bins(n_columns) if self.n_bins else None,
+            "n_bins": self._bins(n_numeric) if self.n_bins else None,
             "alpha": self.alpha,
             "learning_rate_init": options.learning_rate,
             "batch_size": options.batch_size,
@@ -104,8 +107,8 @@ class Kind:
     def _units(self, n_rows: int) -> int:
         return round(self.width * float(np.clip(UNITS * _power(n_rows, UNITS_POWER), *MOST_UNITS)))
 
-    def _bins(self, n_columns: int) -> int:
-        return min(self.n_bins, max(FEWEST_BINS, MOST_ENCODED // n_columns))
+    def _bins(self, n_numeric: int) -> int:
+        return min(self.n_bins, max(FEWEST_BINS, MOST_ENCODED // max(n_numeric, 1)))
 
 
 def _power(n_rows: int, exponent: float) -> float:

@@ -31,6 +31,7 @@ WORTH: dict[Effort, float | None] = {"low": None, "medium": 0.02, "high": 0.003}
 SHORT = 0.05  # seconds for one network of every kind so far: up to there, small tables count as having taken so long
 FALLING = 0.7  # of the gain of a ladder's last rung, what is expected of the next one
 CHANCE = 2.0  # a weight more that is fitted to n rows lowers their squared error by 1 / n or so, by chance
+FEWEST_ROWS = 30  # errors on fewer rows do not tell what a rung is worth
 LEAST_WEIGHT = 0.02  # of what is kept
 MANY_ROWS = 20_000  # beyond, kinds are chosen on some rows
 SEARCH_ROWS = 10_000
@@ -178,7 +179,7 @@ class Search:
     def _least_gain(self, kind: Kind, begun: Sequence[Part] = ()) -> float:
         """By which share a kind must lower the stack's squared error to be worth its time."""
         worth = WORTH[self.effort]
-        if worth is None:
+        if worth is None or len(self.trial_rows) < FEWEST_ROWS:
             return math.inf
         spent = max(SHORT, sum(self.growing.seconds(part.kind) for part in (*self.parts, *begun) if part.kind))
         return max(worth * self.growing.seconds(kind) / spent, CHANCE / len(self.trial_rows))
@@ -218,11 +219,11 @@ class Search:
 
     def tried(self, weights: dict[int, float] | None = None) -> list[dict[str, Any]]:
         """What was trained: settings, the weight in the stack, and the error on rows that were left out."""
-        n_seen, n_columns = self.growing.n_seen, self.sample.X.shape[1]
+        n_seen, n_numeric = self.growing.n_seen, self.growing.n_numeric
         linear = {"hidden_layer_sizes": ()}
         return [
             {
-                **(linear if part.kind is None else part.kind.settings(n_seen, n_columns)),
+                **(linear if part.kind is None else part.kind.settings(n_seen, n_numeric)),
                 "weight": (weights or {}).get(id(part), 0.0),
                 "r2": self._r2(part),
             }
@@ -230,8 +231,10 @@ class Search:
         ]
 
     def _r2(self, part: Part) -> float:
-        """Share of the outputs' variance that is explained on rows that were left out; targets are standardised."""
+        """Share of the outputs' variance that is explained on rows that were left out, of the variance on the same rows."""
         rows = np.flatnonzero(~np.isnan(part.residual[:, 0]))
-        squares = np.average((part.residual[rows] ** 2), axis=0, weights=self.sample.weight[rows])
-        differs = np.ptp(self.sample.y, axis=0) > 0  # a constant output has nothing to explain
-        return float(1 - squares[differs].mean()) if differs.any() else 0.0
+        y, weight = self.sample.y[rows], self.sample.weight[rows]
+        squares = np.average(part.residual[rows] ** 2, axis=0, weights=weight)
+        variance = np.average((y - np.average(y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+        differs = np.ptp(y, axis=0) > 0  # a constant output has nothing to explain
+        return float(1 - (squares[differs] / variance[differs]).mean()) if differs.any() else 0.0
