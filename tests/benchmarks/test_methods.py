@@ -35,7 +35,9 @@ def test_verdict_compares_in_standard_errors(mean, printed, larger, expected):
 
 
 @needs_data
-@pytest.mark.parametrize("method", ["VI", "PBP", "Deep ensemble", "Mean-variance", "Bootstrap", "Delta method"])
+@pytest.mark.parametrize(
+    "method", ["VI", "VI, Graves", "PBP", "Deep ensemble", "Mean-variance", "Bootstrap", "Delta method"]
+)
 def test_one_split_runs(method):
     figures = methods.run_split(method, "yacht", 0, None)
     assert 0 < figures.rmse < 5 and np.isfinite(figures.log_likelihood) and figures.coverage > 0.5
@@ -50,3 +52,11 @@ def test_published_figures_are_reached(method, dataset):
     found = np.array([methods.run_split(method, dataset, split, None) for split in range(20)])
     assert not methods.verdict(found[:, 0], published.RMSE[method][dataset], False).startswith("worse")
     assert not methods.verdict(found[:, 1], published.LOG_LIKELIHOOD[method][dataset], True).startswith("worse")
+
+
+def test_rows_beside_another_algorithm_say_so():
+    found = {"VI": {"yacht": [[1.0, -1.0, 0.9, 5.0]]}, "VI, Graves": {"yacht": [[1.0, -1.0, 0.9, 5.0]]}}
+    ours, graves = methods.comparison(found, 0, published.RMSE, larger=False)
+    assert ours.startswith("| VI, reparameterised (published: Graves's gradients) | 1.000") and "6.89: better" in ours
+    assert graves.startswith("| VI, Graves's gradients |")
+    assert "VI 0.900 to 0.900" in methods.coverages(found)

@@ -9,7 +9,9 @@ import pytest
 
 from extranets.report import render, summarise_run, write
 from extranets.studies import runs
+from extranets.studies._files import save_unit
 from extranets.studies.correlation import CorrelationStudy
+from extranets.studies.hypotheses import HypothesesStudy
 from extranets.studies.scores import MEASURES
 from extranets.studies.simulation import SimulationStudy
 
@@ -87,6 +89,24 @@ def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
     cells = dict(zip(table.headings, (cell.text for cell in table.rows[0]), strict=True))
     assert cells["rmse"] == "1.50 ± 0.50" and cells["seconds"] == "0.25"
     assert summary.figures["study"].panels == ("yacht",) and "<svg" in render(summary)
+
+
+def test_a_study_of_what_the_paper_leaves_open_is_shown_without_verdicts(tmp_path):
+    """One unit of two: the page of an unfinished run."""
+    study = HypothesesStudy(replications=1)
+    units = ["as-read-linear-0000", "wider-linear-0000"]
+    (tmp_path / "units").mkdir()
+    about = {"study": "hypotheses", "configuration": {"replications": 1, "seed": 0}, "units": units}
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    save_unit(tmp_path, units[1], study.run(units[1]))
+    summary = summarise_run(tmp_path)
+    (table,) = summary.tables
+    assert len(table.rows) == 3 and summary.comparison == []
+    assert summary.figures["study"].panels == tuple(
+        f"{m}, linear process" for m in ("extra-nets", "MC dropout", "bootstrap")
+    )
+    page = render(summary)
+    assert page.count("<svg") == 3 and "Unfinished: 1 of 2 units are done" in page
 
 
 def test_a_folder_that_is_not_a_run_is_refused(tmp_path):
