@@ -41,6 +41,7 @@ OF_NETWORKS: dict[str, Any] = {
     "learning_rate_init": float,
     "batch_size": int,
     "max_iter": int,
+    "scaled_columns": bool,
 }
 
 
@@ -51,7 +52,8 @@ class StackedNetsRegressor(NetsRegressor):
     """Thinned ReLU networks of several kinds, weighted by their errors on rows that they left out.
 
     The rows are parted into folds. Ridge regressions and several kinds of networks, from small, short and strongly decayed ones
-    to wide ones that are trained for long, are trained once for every fold, without it. Their weights, not negative and with
+    to wide ones that are trained for long, are trained once for every fold, without it. The quick ones are first; the others get
+    the columns scaled by how much they mattered to these. Their weights, not negative and with
     sum one, are those with the smallest squared error on the rows that were left out; kinds that would take long are tried on
     some of the folds first. All networks of the kinds that got a weight predict together, and the errors on rows that were
     left out give the noise and the intervals, so that no network is trained for that alone.

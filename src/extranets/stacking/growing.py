@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import chain
+from operator import add
 from typing import Protocol
 
 import numpy as np
@@ -14,13 +16,14 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._arrays import Array, Float32
 from extranets.encodings import numeric_columns
-from extranets.engine import Machine, Training, TrainingData
-from extranets.held_out import FOLD_BITS, Plan, Sample, errors_on
-from extranets.networks import Architecture, draw_members
+from extranets.engine import Machine, Trained, Training, TrainingData
+from extranets.held_out import Plan, Sample, errors_on
+from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.predictor.sources import FoldNetworks
 from extranets.predictor.sources.folds import drawn_in
 from extranets.stacking.kinds import KINDS, Kind
 from extranets.stacking.linear import fit_ridge
+from extranets.stacking.relevance import factors_from, reading_as_it_is, reading_scaled, relevance
 
 LIMIT = 3.0  # standard deviations: how far the inputs of networks are drawn in
 KIND_BITS = 12  # a member's id holds its kind from this bit on: every kind has random streams of its own
@@ -77,6 +80,7 @@ class Growing:
     machine: Machine
     watch: Watch
     after: float = 0.0
+    factors: Array = field(default_factory=lambda: np.ones((1, 1)))
     _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
     _architectures: dict[Kind, Architecture] = field(default_factory=dict)
 
@@ -111,15 +115,22 @@ class Growing:
         """
         if not wanted:
             return []
-        trainings = [self._training(kind, folds) for kind, folds in wanted]
-        n_networks = sum(len(training.members) for training in trainings)
+        trainings = [self._trainings(kind, folds) for kind, folds in wanted]
+        n_networks = sum(len(training.members) for each in trainings for training in each)
         ahead = (self.work(later) + self.after) / self.work(wanted)
         with self.watch(title.format(n=n_networks), ahead) as progress:
-            found = engine.train_all(trainings, **self.machine, progress=progress)
+            found = iter(engine.train_all(list(chain(*trainings)), **self.machine, progress=progress))
         return [
-            None if isinstance(one, engine.TrainingDiverged) else self._part(kind, FoldNetworks(one.ensemble, LIMIT))
-            for (kind, _), one in zip(wanted, found, strict=True)
+            self._trained(kind, [next(found) for _ in each]) for (kind, _), each in zip(wanted, trainings, strict=True)
         ]
+
+    def learn_factors(self, parts: Iterable[Part]) -> None:
+        """From kinds that read columns as they are, without bins, on all folds."""
+        plain = [part.networks.ensemble for part in parts if part.kind is not None and not part.kind.n_bins]
+        if plain:
+            folds = range(self.plan.n_folds)
+            relevances = [[relevance(self._of(each, fold), self._inputs) for each in plain] for fold in folds]
+            self.factors = np.stack([factors_from(np.stack(each)) for each in relevances])
 
     def seconds(self, kind: Kind) -> float:
         """About how long one core takes to train one network of a kind."""
@@ -136,31 +147,60 @@ class Growing:
         """Seconds of one core for training this, roughly."""
         return sum(len(folds) * self.plan.members_per_fold * self.seconds(kind) for kind, folds in wanted)
 
+    def _trainings(self, kind: Kind, folds: Sequence[int]) -> list[Training]:
+        """One for all folds, or one for each where each has its own inputs."""
+        apart = kind.scaled and len(self.factors) > 1
+        return [self._training(kind, some) for some in ([[fold] for fold in folds] if apart else [folds])]
+
     def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
         architecture = self._architecture(kind)
         ids = self.plan.extra_ids() + np.uint32(KINDS.index(kind) << KIND_BITS)
         ids = ids[np.isin(self.plan.fold_of_member(ids), folds)]
+        if kind.scaled:
+            architecture = reading_scaled(architecture, self._factors_of(folds[0]))
         members = draw_members(architecture, self.keep_prob, self.seed, ids)
-        return Training(members, self._rows(ids), kind.options(self.n_seen), self.seed)
+        return Training(members, self._rows(ids, kind.scaled), kind.options(self.n_seen), self.seed)
 
-    def _rows(self, ids: npt.NDArray[np.uint32]) -> TrainingData:
+    def _rows(self, ids: npt.NDArray[np.uint32], scaled: bool) -> TrainingData:
         """All rows, and which of them each member leaves out. Kinds on the same folds share them."""
         folds = self.plan.fold_of_member(ids)
-        key = tuple(folds.tolist())
+        key = (scaled, *folds.tolist())
         if key not in self._data:
             sample = self.sample
+            inputs = self._inputs * self._factors_of(folds[0]).astype(np.float32) if scaled else self._inputs
             self._data[key] = TrainingData(
-                self._inputs, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
+                inputs, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
             )
         return self._data[key]
 
+    def _factors_of(self, fold: int) -> Array:
+        """Shape: ``(k,)``."""
+        factors = self.factors[min(fold, len(self.factors) - 1)]
+        return np.broadcast_to(factors, self.sample.X.shape[1:])
+
+    def _trained(self, kind: Kind, found: Sequence[Trained | engine.TrainingDiverged]) -> Part | None:
+        ensembles = []
+        for one in found:
+            if isinstance(one, engine.TrainingDiverged):
+                return None
+            fold = int(self.plan.fold_of_member(one.ensemble.members.ids)[0])
+            ensembles.append(
+                reading_as_it_is(one.ensemble, self._architecture(kind), self._factors_of(fold))
+                if kind.scaled
+                else one.ensemble
+            )
+        return self._part(kind, FoldNetworks(reduce(add, ensembles), LIMIT))
+
+    def _of(self, ensemble: Ensemble, fold: int) -> Ensemble:
+        """The networks that left a fold out."""
+        first, last = np.searchsorted(self.plan.fold_of_member(ensemble.members.ids), [fold, fold + 1])
+        return ensemble[int(first) : int(last)]
+
     def _part(self, kind: Kind | None, networks: FoldNetworks) -> Part:
         residual, spread = (np.full(self.sample.y.shape, np.nan) for _ in range(2))
-        fold_of_member = (networks.ensemble.members.ids >> np.uint32(FOLD_BITS)).astype(int) - 1
-        for fold in np.unique(fold_of_member):
-            first, last = np.searchsorted(fold_of_member, [fold, fold + 1])
+        for fold in np.unique(self.plan.fold_of_member(networks.ensemble.members.ids)):
             rows = np.flatnonzero(self.plan.fold_of_row == fold)
-            some = replace(networks, ensemble=networks.ensemble[first:last])
+            some = replace(networks, ensemble=self._of(networks.ensemble, fold))
             held = errors_on(some.moments(self.machine), self.sample, rows)
             residual[rows], spread[rows] = held.residual, held.spread
         return Part(kind, networks, residual, spread)

@@ -6,7 +6,7 @@ docs/defaults.md has the evidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Kind:
         Of the piecewise-linear encoding of each numeric column; 0 means that columns come as they are.
     width : float
         Units, in units of the usual ones.
+    scaled : bool
+        Whether columns are scaled by how much they mattered to the quick kinds; see ``relevance.py``.
     """
 
     n_layers: int
@@ -50,6 +52,7 @@ class Kind:
     length: float
     n_bins: int = 0
     width: float = 1.0
+    scaled: bool = False
 
     def architecture(self, X: Float32, n_outputs: int, n_rows: int, n_numeric: int) -> Architecture:
         """The network before thinning, for training on so many of these rows, of which so many columns can be encoded.
@@ -102,6 +105,7 @@ class Kind:
             "learning_rate_init": options.learning_rate,
             "batch_size": options.batch_size,
             "max_iter": options.n_epochs,
+            "scaled_columns": self.scaled,
         }
 
     def _units(self, n_rows: int) -> int:
@@ -122,10 +126,22 @@ QUICK = (
     Kind(1, 0.3, 0.25, n_bins=16),
     Kind(2, 1.0, 0.25, n_bins=48),
 )
+# Trained on every table, too, once the quick kinds have told which columns matter.
+SCALED = tuple(replace(kind, scaled=True) for kind in QUICK)
+
+
+def _ladder(*kinds: Kind) -> tuple[Kind, ...]:
+    return tuple(replace(kind, scaled=True) for kind in kinds)
+
+
 # Ladders of longer trainings with less decay. A rung is tried where the one below it was worth its time.
 LADDERS = (
-    (Kind(3, 0.3, 0.5), Kind(2, 0.05, 1.0), Kind(2, 0.02, 3.0, width=1.5), Kind(2, 0.002, 6.0, width=1.5)),
-    (Kind(1, 0.3, 1.0, n_bins=96), Kind(1, 0.05, 2.0, n_bins=200, width=1.5)),
-    (Kind(2, 0.3, 0.5, n_bins=16), Kind(2, 0.05, 1.0, n_bins=16), Kind(2, 0.02, 3.0, n_bins=48, width=1.5)),
+    _ladder(Kind(3, 0.3, 0.5), Kind(2, 0.05, 1.0), Kind(2, 0.02, 3.0, width=1.5), Kind(2, 0.002, 6.0, width=1.5)),
+    _ladder(Kind(1, 0.3, 1.0, n_bins=96), Kind(1, 0.05, 2.0, n_bins=200, width=1.5)),
+    _ladder(Kind(2, 0.3, 0.5, n_bins=16), Kind(2, 0.05, 1.0, n_bins=16), Kind(2, 0.02, 3.0, n_bins=48, width=1.5)),
 )
-KINDS = (*QUICK, *(kind for ladder in LADDERS for kind in ladder))  # the place of a kind names its random streams
+KINDS = (
+    *QUICK,
+    *SCALED,
+    *(kind for ladder in LADDERS for kind in ladder),
+)  # the place of a kind names its random streams

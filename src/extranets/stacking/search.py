@@ -16,7 +16,8 @@ from extranets._random import Purpose, generator
 from extranets.engine import Machine
 from extranets.held_out import Plan, Sample
 from extranets.stacking.growing import Growing, Part, Watch
-from extranets.stacking.kinds import LADDERS, QUICK, Kind
+from extranets.stacking.kinds import LADDERS, QUICK, SCALED, Kind
+from extranets.stacking.relevance import of_all_folds
 from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.stacking import effective_members, error_products, stacked_error, stacking_weights
 
@@ -85,6 +86,7 @@ def grow(
     final = Search(growing(sample, members_per_fold), effort)
     search = Search(growing(sample.part(np.sort(some)), 1, final.most_work()), effort)
     search.run()
+    final.growing.factors = of_all_folds(search.growing.factors)
     final.train_chosen(search.most_useful())
     return final.found(search.tried())
 
@@ -105,8 +107,10 @@ class Search:
     def run(self) -> None:
         """The quick kinds, and then rung after rung of every ladder that is worth it."""
         linear = self.growing.linear()
-        quick = [(kind, range(self.plan.n_folds)) for kind in QUICK]
-        self._add([linear, *self._train(quick, self._higher(LADDERS, 0))])
+        quick, scaled = ([(kind, range(self.plan.n_folds)) for kind in kinds] for kinds in (QUICK, SCALED))
+        self._add([linear, *self._train(quick, [*scaled, *self._higher(LADDERS, 0)])])
+        self.growing.learn_factors(self.parts)
+        self._add(self._train(scaled, self._higher(LADDERS, 0)))
         ladders = dict.fromkeys(LADDERS, 1.0)  # and by which share the last rung of each lowered the error
         climbed: list[Part] = []
         for level in range(max(map(len, LADDERS))):

@@ -13,15 +13,16 @@ def in_words(model: Mapping[str, Any]) -> str:
     --------
     >>> in_words({"hidden_layer_sizes": ()})
     'ridge regression'
-    >>> in_words({"hidden_layer_sizes": (50, 50), "n_bins": 16, "alpha": 0.3, "max_iter": 20})
-    '2 layers of 50 units, 16 bins, decay 0.3, 20 epochs'
+    >>> in_words({"hidden_layer_sizes": (50, 50), "n_bins": 16, "alpha": 0.3, "max_iter": 20, "scaled_columns": True})
+    '2 layers of 50 units, scaled columns, 16 bins, decay 0.3, 20 epochs'
     """
     sizes = model["hidden_layer_sizes"]
     if not sizes:
         return "ridge regression"
     layers = f"{len(sizes)} layer{'s' * (len(sizes) > 1)} of {sizes[0]} units"
     bins = f"{model['n_bins']} bins" if model.get("n_bins") else "no bins"
-    return f"{layers}, {bins}, decay {model['alpha']:g}, {model['max_iter']} epochs"
+    scaled = ", scaled columns" if model.get("scaled_columns") else ""
+    return f"{layers}{scaled}, {bins}, decay {model['alpha']:g}, {model['max_iter']} epochs"
 
 
 def ranked(models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
