@@ -9,9 +9,11 @@ import pytest
 from scipy import special, stats
 
 from extranets import MCDropoutRegressor
+from extranets._random import draw_seed
 from extranets.data import linear_process
 from extranets.engine import reference
 from extranets.estimators.mc_dropout import CANDIDATES
+from extranets.held_out import hold_out
 
 
 def quick(**changes):
@@ -117,6 +119,18 @@ def test_auto_takes_the_best_candidate_and_then_fits_as_if_it_had_been_given(tab
     given = quick(keep_prob=auto.keep_prob_, noise=noise, hidden_layer_sizes=(10,)).fit(*table[:2])
     np.testing.assert_array_equal(auto.predict_interval(table[2]), given.predict_interval(table[2]))
     assert given.keep_prob_scores_ is None
+
+
+def test_auto_judges_candidates_by_the_variance_that_the_model_predicts(table):
+    """With a hold-out the final network is the one that was judged, so the model itself can be asked about those rows."""
+    X, y = table[:2]
+    auto = quick(keep_prob="auto", noise="holdout", hidden_layer_sizes=(10,)).fit(X, y)
+    held = hold_out(len(y), auto.holdout_fraction, draw_seed(auto.random_state)).fold_of_row == 0
+    for keep in (0.99, 0.5):  # of which the second has a spread that matters
+        model = quick(keep_prob=keep, noise="holdout", hidden_layer_sizes=(10,)).fit(X, y)
+        parts = model.predict_components(X[held])
+        seen = stats.norm(parts.mean, parts.std).logpdf(y[held]).mean() + np.log(model.model_.units.y.scale[0])
+        assert auto.keep_prob_scores_[keep] == pytest.approx(seen, rel=1e-5)
 
 
 def test_auto_avoids_dropout_that_ruins_a_small_network(table):

@@ -35,7 +35,6 @@ from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import DropoutPasses, Recipe
 from extranets.predictor.sources.dropout_passes import passes
 from extranets.uncertainty.components import HeldOut
-from extranets.uncertainty.noise import held_out_variance
 
 CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8, 0.5)  # keep probabilities that "auto" tries
 BLOCK_SIZE = 2**22  # pass predictions at once
@@ -215,12 +214,12 @@ class MCDropoutRegressor(TrainedRegressor):
         found = {}
         for keep in CANDIDATES:
             trainer = self._trainer(self._thinned(n_rows, keep), seed)
-            found[keep] = likelihood(trainer.held_out_errors(sample, plan, self._moments_of), self.loss)
+            found[keep] = self._likelihood(trainer.held_out_errors(sample, plan, self._moments_of))
         return found
 
-
-def likelihood(held: HeldOut, loss: str) -> float:
-    """Mean log-likelihood of held-out rows."""
-    noise = held.noise if loss == "gaussian_nll" else held_out_variance(held, 1)
-    std = np.sqrt(held.spread + noise)
-    return gaussian_log_likelihood(held.residual, np.zeros_like(std), std, sample_weight=held.weight)
+    def _likelihood(self, held: HeldOut) -> float:
+        """Mean log-likelihood of held-out rows, whose variance is what ``interval="total"`` gives them: spread + noise."""
+        learned = self.loss == "gaussian_nll"
+        noise = held.noise if learned else ConstantNoise.learn(held, self.n_passes).factor
+        std = np.sqrt(held.spread + noise)
+        return gaussian_log_likelihood(held.residual, np.zeros_like(std), std, sample_weight=held.weight)

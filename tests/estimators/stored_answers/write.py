@@ -1,4 +1,8 @@
-"""Store what every case answers on this machine: python -m tests.estimators.stored_answers.write
+"""Store what cases answer on this machine.
+
+    python -m tests.estimators.stored_answers.write                    all of them
+    python -m tests.estimators.stored_answers.write extra dropout      these; the others stay as they were stored
+    python -m tests.estimators.stored_answers.write models extra       also rewrite the models' files
 
 Run it only where answers are meant to change; the commit that changes them says why. The models' files stay as they are unless
 ``models`` is given: they prove that files of earlier versions still predict the same.
@@ -37,16 +41,18 @@ def machine():
     }
 
 
-def write():
-    """One array of all numbers, and in JSON what stands where."""
+def write(anew):
+    """One array of all numbers, and in JSON what stands where. ``anew`` names the cases that are fitted again."""
+    stored_settings, stored = ({}, {}) if set(anew) == set(cases.MODELS) else read()[1:]
     places, settings, numbers = {}, {}, []
     for name in cases.MODELS:
-        model = cases.fitted(name)
-        settings[name] = cases.settings(model)
-        places[name] = {}
-        for what, values in cases.answers(name, model).items():
-            places[name][what] = values.shape
-            numbers.append(values.ravel())
+        if name in anew:
+            model = cases.fitted(name)
+            settings[name], answers = cases.settings(model), cases.answers(name, model)
+        else:
+            settings[name], answers = stored_settings[name], stored[name]
+        places[name] = {what: values.shape for what, values in answers.items()}
+        numbers += [values.ravel() for values in answers.values()]
     about = json.dumps({"machine": machine(), "settings": settings, "places": places})
     np.savez_compressed(FOLDER / "answers.npz", about=np.array(about), numbers=np.concatenate(numbers))
 
@@ -65,17 +71,24 @@ def read():
     return about["machine"], about["settings"], answers
 
 
-def write_models():
-    models = zipfile.ZipFile(FOLDER / "models.zip", "w", zipfile.ZIP_DEFLATED)
-    with models as archive, tempfile.TemporaryDirectory() as folder:
-        for name in cases.MODELS:
-            path = Path(folder) / f"{name}.xnet"
-            cases.fitted(name).save(path)
-            if path.stat().st_size <= LARGEST_FILE or name in ALL_THE_SAME:
-                archive.write(path, path.name)
+def write_models(anew):
+    """The models that are named, where they are small; the files of others stay."""
+    path = FOLDER / "models.zip"
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in anew:
+            model = Path(folder) / f"{name}.xnet"
+            cases.fitted(name).save(model)
+            if model.stat().st_size <= LARGEST_FILE or name in ALL_THE_SAME:
+                files[model.name] = model.read_bytes()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
 
 
 if __name__ == "__main__":
-    write()
-    if sys.argv[1:] == ["models"]:
-        write_models()
+    named = [name for name in sys.argv[1:] if name != "models"] or list(cases.MODELS)
+    write(named)
+    if "models" in sys.argv[1:]:
+        write_models(named)
