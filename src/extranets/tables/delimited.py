@@ -8,16 +8,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
+from extranets._warnings import warn_user
 from extranets.tables.characters import UTF_8, Decoder
 from extranets.tables.delimiters import find_delimiter, sample_rows
-from extranets.tables.errors import Source, TableError, shown
+from extranets.tables.errors import Source, TableError, TableWarning, shown
 from extranets.tables.headers import clean_names
 from extranets.tables.streams import CHUNK, Prefixed, recoded
 
 BLOCK_BYTES = 1 << 20  # the longest row
 EXCEL_DELIMITER = re.compile(rb"[\r\n]*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -47,6 +50,7 @@ class DelimitedText:
         self._source = source
         self._stream = QuoteCount(stream)
         self._ragged: Any = None
+        self._doubted = False
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         n_rows, last = 0, None
@@ -55,6 +59,8 @@ class DelimitedText:
                 columns = batch.columns if last is not None else [column.slice(1) for column in batch.columns]
                 texts = self._decoder.columns(columns, self.names, n_rows)
                 last = pa.RecordBatch.from_arrays(texts, names=self.names)
+                if self._stream.count:
+                    self._doubt_rows_within(last, n_rows)
                 n_rows += last.num_rows
                 yield last
         except UnicodeError as error:
@@ -116,6 +122,34 @@ class DelimitedText:
         name, value = self.names[-1], last.columns[-1][-1].as_py()
         if value is not None and ("\n" in value or "\r" in value):
             raise self._source.error(f"a quote opens and is never closed: {shown(value)}.", row=n_rows, column=name)
+
+    def _doubt_rows_within(self, batch: pa.RecordBatch, n_rows: int) -> None:
+        """Warn, once, of a value that has swallowed rows: a quote before it has no other, and the next one ends it."""
+        for position, column in enumerate(batch.columns):
+            broken = pc.indices_nonzero(pc.match_substring(column, "\n")) if not self._doubted else ()
+            for row in map(int, broken):
+                text = column[row].as_py()
+                if _holds_rows(text, self.delimiter, position, len(self.names)):
+                    self._doubted = True
+                    message = (
+                        f"the value spans {len(LINE_BREAK.split(text))} lines that look like rows: {shown(text)}. If they are rows, "
+                        "a quote is missing or too many, and they are lost."
+                    )
+                    error = self._source.error(message, row=n_rows + row + 1, column=self.names[position])
+                    warn_user(str(error), TableWarning)
+                    return
+
+
+def _holds_rows(text: str, delimiter: str, position: int, n_columns: int) -> bool:
+    """Whether a value of several lines, in the column of this position, would be rows without its quotes.
+
+    Examples
+    --------
+    >>> _holds_rows("oak\\n2,elm\\n3,ash", ",", 1, 2), _holds_rows("oak\\nelm, ash", ",", 1, 3)
+    (True, False)
+    """
+    first, *middle, last = (line.count(delimiter) for line in LINE_BREAK.split(text))
+    return n_columns > 1 and first == n_columns - 1 - position and last == position and set(middle) <= {n_columns - 1}
 
 
 class QuoteCount:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO
 
 import pandas
 
 from extranets._extras import how_to_install
-from extranets.tables.errors import Source
+from extranets._warnings import warn_user
+from extranets.tables.errors import Source, TableError, TableWarning, listed
 from extranets.tables.headers import clean_names
+from extranets.tables.sheets import SheetCheck
+
+LARGE, MOST_PACKING = 1 << 30, 200  # bytes of an archive's contents; how many times its size they may be, if large
+LOOKED_AT = 100  # rows of other sheets
 
 
 class Workbook:
@@ -54,8 +60,53 @@ def _open(file: BinaryIO, source: Source) -> Iterator[tuple[int, tuple[Any, ...]
         import openpyxl  # type: ignore[import-untyped]
     except ImportError:
         raise source.error(f"reading Excel files needs openpyxl: {how_to_install('excel')}.") from None
-    try:
+    with _explained(source):
+        _refuse_bomb(file, source)
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, OSError, KeyError, ValueError) as error:
-        raise source.error(f"it is not an Excel workbook (.xlsx): {error}") from error
-    return enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+        first, *others = book.worksheets
+        with first._get_source() as xml:
+            last_row = SheetCheck(xml, source).last_row
+        used = [sheet.title for sheet in others if _has_values(sheet)]
+    if used:
+        message = f"only its first sheet, {first.title!r}, is read; there are values in {listed(used, most=5)}, too."
+        warn_user(str(source.error(message)), TableWarning)
+    return _rows(first, last_row, source)
+
+
+def _rows(sheet: Any, last_row: int, source: Source) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Values with their numbers. ``last_row`` is what the XML says, with which the number of rows is compared."""
+    number = 0
+    with _explained(source):
+        sheet.reset_dimensions()  # the size that a file states may be wrong
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            yield number, row
+    if number != last_row:
+        raise source.error(f"{number} rows were read, but the sheet has {last_row}.")
+
+
+@contextmanager
+def _explained(source: Source) -> Iterator[None]:
+    """Damaged files make openpyxl fail in many ways."""
+    try:
+        yield
+    except (TableError, MemoryError):
+        raise
+    except Exception as error:
+        raise source.error(f"it is not an Excel workbook (.xlsx), or a damaged one: {error}") from error
+
+
+def _has_values(sheet: Any) -> bool:
+    sheet.reset_dimensions()
+    return any(cell is not None for row in islice(sheet.iter_rows(values_only=True), LOOKED_AT) for cell in row)
+
+
+def _refuse_bomb(file: BinaryIO, source: Source) -> None:
+    """An archive can hold a thousand times its size, all of which openpyxl would read."""
+    with zipfile.ZipFile(file) as archive:
+        parts = archive.infolist()
+    packed, size = sum(part.compress_size for part in parts), sum(part.file_size for part in parts)
+    if size > LARGE and size > MOST_PACKING * packed:
+        raise source.error(
+            f"it would unpack to {size >> 20:,} MB, {size // max(packed, 1)} times its size, as no table does. "
+            "If it is one, save it as .csv."
+        )
