@@ -3,11 +3,12 @@
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
     python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
     python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
+    python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  one method of ours beside what others published, from the same records
 
-"peers" adds a record for every fit to a file (--out) and skips fits that have one, so that it can be stopped and
+"peers" and "gaps" add a record for every fit to a file (--out) and skips fits that have one, so that it can be stopped and
 started again. It does not notice that a method has changed: then delete its lines. Methods and settings are described in
 benchmarks/contest.
 
@@ -35,6 +36,9 @@ from benchmarks.contest.methods import METHODS
 from benchmarks.contest.ours import ESTIMATORS, REFERENCE
 from benchmarks.contest.show import show, show_rows
 from benchmarks.contest.summary import Results
+from benchmarks.gaps import command as gaps
+from benchmarks.gaps.methods import METHODS as GAP_METHODS
+from benchmarks.gaps.splits import SETS as GAP_SETS
 from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor, engine
 from extranets.data import linear_process, nonlinear_process, uci
@@ -240,12 +244,12 @@ def show_published(options: argparse.Namespace, console: Console) -> None:
 def parser() -> argparse.ArgumentParser:
     main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = main_parser.add_subparsers(dest="what", required=True)
-    alone, coverage, far, peers, table, published = (
-        commands.add_parser(name) for name in ("uci", "coverage", "far", "peers", "table", "published")
+    alone, coverage, far, gap, peers, table, published = (
+        commands.add_parser(name) for name in ("uci", "coverage", "far", "gaps", "peers", "table", "published")
     )
     for command in (coverage, far):
         command.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
-    for command in (alone, peers):
+    for command in (alone, gap, peers):
         command.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
     for command in (alone, peers, table):
         command.add_argument("--splits", type=int, help="use only the first splits of every data set")
@@ -254,7 +258,13 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--method", action="append", choices=METHODS, help="only this one (may be repeated)")
         command.add_argument("--without", action="append", choices=METHODS, default=[], help="leave this method out")
         command.add_argument("--markdown", action="store_true", help="print the tables for a document")
-    peers.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
+    for command in (gap, peers):
+        command.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
+    gap.add_argument("--replications", type=int, default=10, help="simulated tables of each kind (default: 10)")
+    gap.add_argument("--dataset", action="append", choices=GAP_SETS, help="only this one (may be repeated)")
+    gap.add_argument("--method", action="append", choices=GAP_METHODS, help="only this one (may be repeated)")
+    gap.add_argument("--markdown", action="store_true", help="print the tables for a document")
+    gap.add_argument("--out", type=Path, default=Path("gaps.jsonl"), help="file of records (default: gaps.jsonl)")
     peers.add_argument("--out", type=Path, default=Path("peers.jsonl"), help="file of records (default: peers.jsonl)")
     published.add_argument("--method", action="append", choices=ESTIMATORS, help="only this one (may be repeated)")
     published.add_argument("--markdown", action="store_true", help="print the tables for a document")
@@ -279,6 +289,8 @@ def main(arguments: list[str] | None = None) -> None:
         show_coverage(console, options.replications)
     elif options.what == "far":
         show_far(console, options.replications)
+    elif options.what == "gaps":
+        gaps.run(options, wide)
     elif options.what == "peers":
         run_peers(options, wide)
     elif options.what == "published":

@@ -16,6 +16,7 @@ from extranets.estimators.automatic import AUTOMATIC, LEVELS, Effort, choices
 from extranets.estimators.copies import warn_of_copies
 from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import (
+    DISTANCE_CONSTRAINTS,
     HELD_OUT_CONSTRAINTS,
     LOSS,
     MEMBER_COUNT,
@@ -70,6 +71,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "noise_model": "constant",
         "interval": "paper",
         "distribution": "normal",
+        "distance_factor": 0.0,
     },
     "fast": {"effort": "low", "n_estimators": 8},
     "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
@@ -135,6 +137,7 @@ class ExtraNetsRegressor(TrainedRegressor):
         intervals that need no distribution, from the folds' networks and their errors (with ``noise="cv"``); variances
         are then those of ``"calibrated"``.
     {distribution}
+    {distance}
     {warm_start}
     {common}
 
@@ -194,6 +197,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
     distribution: str = "student"
+    distance_factor: float = 1.0
     warm_start: bool = False
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -206,6 +210,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TRAINING_CONSTRAINTS,
         **HELD_OUT_CONSTRAINTS,
+        **DISTANCE_CONSTRAINTS,
         "n_estimators": [MEMBER_COUNT],
         **{name: [StrOptions({"auto"}), *TRAINING_CONSTRAINTS[name]] for name in AUTOMATIC if name != "max_iter"},
         "keep_prob": [Range(Real, 0, 1, closed="right")],
@@ -286,6 +291,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             learn_shape = LEARNERS[self.distribution]
             model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, learn_shape)
             model = model.expecting(evidence)
+        model = model.widening(sample.X, self.distance_factor, self._machine())
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
 

@@ -58,7 +58,12 @@ SAMPLING: dict[str, Any] = {"held_out": None, "keep_prob": 1.0, "null_members": 
 RENAMED = {"n_restarts": "n_starts"}
 # What estimators did before it was a parameter, where that is not its default.
 BEFORE: dict[str, dict[str, Any]] = {
-    "ExtraNetsRegressor": {"numeric_encoding": None, "noise_model": "constant", "distribution": "normal"},
+    "ExtraNetsRegressor": {
+        "numeric_encoding": None,
+        "noise_model": "constant",
+        "distribution": "normal",
+        "distance_factor": 0.0,
+    },
 }
 
 

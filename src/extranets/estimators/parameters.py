@@ -55,6 +55,7 @@ HELD_OUT_CONSTRAINTS: dict[str, list[Any]] = {
     "n_folds": [Range(Integral, 2, 200, closed="both")],
     "holdout_fraction": [Range(Real, 0, 1, closed="neither")],
 }
+DISTANCE_CONSTRAINTS: dict[str, list[Any]] = {"distance_factor": [Range(Real, 0, None, closed="left")]}
 
 SHARED_DOCS = {
     "hidden": """
@@ -127,6 +128,12 @@ n_folds : int, default=5
     n_estimators), so with 30 networks or more the folds cost about one more fit.
 holdout_fraction : float in (0, 1), default=0.2
     Share of the rows that ``noise="holdout"`` keeps from training.
+""",
+    "distance": """
+distance_factor : float, default=1.0
+    How much the epistemic variance grows with the distance from the training rows: in gaps of a column and beyond its ends,
+    by what the networks' mean varies over such a distance elsewhere, times this factor. Rows that lie among the training rows
+    in every column get nothing. 0: networks alone decide. Intervals that need no distribution (such as ``"cv+"``) do without.
 """,
     "warm_start": """
 warm_start : bool, default=False

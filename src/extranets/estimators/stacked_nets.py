@@ -16,7 +16,13 @@ from extranets.engine import Machine
 from extranets.estimators.base import NetsRegressor
 from extranets.estimators.copies import warn_of_copies
 from extranets.estimators.fitted import Fit
-from extranets.estimators.parameters import COMMON_CONSTRAINTS, HELD_OUT_CONSTRAINTS, TRAINING_CONSTRAINTS, documented
+from extranets.estimators.parameters import (
+    COMMON_CONSTRAINTS,
+    DISTANCE_CONSTRAINTS,
+    HELD_OUT_CONSTRAINTS,
+    TRAINING_CONSTRAINTS,
+    documented,
+)
 from extranets.held_out import ENOUGH_ROWS, Sample
 from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types, fits
@@ -80,6 +86,7 @@ class StackedNetsRegressor(NetsRegressor):
         Predictive variance: ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise, with a and b fitted to
         held-out errors, so that the width adapts to x.
     {chosen_distribution}
+    {distance}
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``).
     {common}
@@ -120,6 +127,7 @@ class StackedNetsRegressor(NetsRegressor):
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "total"] = "calibrated"
     distribution: str = "auto"
+    distance_factor: float = 1.0
     device: engine.Device = "cpu"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -138,6 +146,7 @@ class StackedNetsRegressor(NetsRegressor):
         "interval": [StrOptions({kind.name for kind in OFFERED})],
         "distribution": [StrOptions(set(LEARNERS))],
         "device": TRAINING_CONSTRAINTS["device"],
+        **DISTANCE_CONSTRAINTS,
     }
 
     settings_: dict[str, Any] = field(init=False)
@@ -162,7 +171,7 @@ class StackedNetsRegressor(NetsRegressor):
         learn_shape = LEARNERS[self.distribution]
         with self._watch("Fitting intervals", minor=True):
             model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, learn_shape)
-            model = model.expecting(evidence)
+            model = model.expecting(evidence).widening(sample.X, self.distance_factor, self._machine())
         chosen = {"noise_model": noise_model, "distribution": model.distribution.name}
         return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, **chosen}})
 

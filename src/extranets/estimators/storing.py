@@ -84,6 +84,10 @@ def check_fits(estimator: NetsRegressor, stored: dict[str, Any]) -> None:
     normal = type(model.distribution) is Normal
     require(normal or "distribution" in estimator.changeable, "a distribution that this estimator does not have")
     require(estimator.expects or model.expected is None, "expected scores, which this estimator does not have")
+    widens = "distance_factor" in parameter_names(type(estimator))
+    require(
+        widens or model.distance is None, "a variance that grows with the distance, which this estimator does not have"
+    )
     offered = {kind.name: kind for kind in estimator.intervals}
     known = all(offered.get(name) is type(each) for name, each in model.intervals.items())
     require(known, "an interval that this estimator does not have")

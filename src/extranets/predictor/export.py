@@ -44,6 +44,8 @@ def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> 
     mean, spread, predicted = model.source.graph(inputs)
     noise: Any = model.noise.graph(inputs, predicted)
     epistemic, aleatoric = interval.variances(spread, noise, model.source.n_members)
+    if model.distance is not None:
+        epistemic = epistemic + model.distance.graph(inputs)
     mean = in_units(mean, units.y)
     std = (epistemic + aleatoric).apply("Sqrt") * units.y.scale
     outputs = {"mean": mean, "sd": std}

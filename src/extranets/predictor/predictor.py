@@ -16,6 +16,7 @@ from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types
 from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores, held_out_std, learn_intervals
 from extranets.predictor.conformal import Conformal
+from extranets.predictor.distance import Distance
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.intervals import INTERVALS
 from extranets.predictor.part import (
@@ -54,6 +55,7 @@ class Predictor:
     distribution: Distribution
     expected: dict[str, Array] | None = None
     conformal: Conformal | None = None
+    distance: Distance | None = None
 
     @classmethod
     def uncalibrated(
@@ -131,8 +133,9 @@ class Predictor:
             own, spread, predicted = moments(block)
             noise = self.noise.evaluate(block, predicted, machine)
             variances = self.interval_in_use.variances(spread, noise, moments.n_members)
+            unknown = 0.0 if self.distance is None else self.distance.evaluate(block)
             mean[rows] = self.units.y.undo(own)
-            epistemic[rows], aleatoric[rows] = variances[0] * unit, variances[1] * unit
+            epistemic[rows], aleatoric[rows] = (variances[0] + unknown) * unit, variances[1] * unit
         refuse_non_finite(mean, epistemic, aleatoric)
         return Components(*(self.units.as_target(part) for part in (mean, epistemic, aleatoric)))
 
@@ -208,6 +211,10 @@ class Predictor:
         std = held_out_std(self.interval_in_use, self.noise, evidence)
         return replace(self, expected=expected_scores(evidence.held, std, self.distribution))
 
+    def widening(self, X: Float32, factor: float, machine: Machine) -> Predictor:
+        """With an epistemic variance that grows with the distance from these rows. Shape: X ``(n, k)``, standardised."""
+        return replace(self, distance=Distance.learn(X, self.source.mean_moments(machine), factor) if factor else None)
+
     # -- shared parts --------------------------------------------------------------------------------------------------
 
     @property
@@ -234,6 +241,8 @@ class Predictor:
         parts: list[Noise | Interval | Distribution] = [self.noise, *self.intervals.values(), self.distribution]
         for part in parts:
             part.check_fits(source)
+        if self.distance is not None:
+            self.distance.check_fits(source)
         if self.conformal is not None:
             self.conformal.check_fits(self.units, self.construction())
             require(self.conformal.construction["interval"] in INTERVALS, "conformal scores of an unknown interval")

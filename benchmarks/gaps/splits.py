@@ -1,0 +1,116 @@
+"""Tables with rows left out: a data set is called by the table's name and where its test rows lie, as in "boston gap"."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from benchmarks.contest.records import Split
+from extranets._arrays import Array
+from extranets.data import uci
+
+MOST_FEATURES = 4  # of a UCI table, evenly spread over its columns
+MOST_ROWS = 1000  # training rows, and test rows: the Gaussian process takes the third power of them
+SETS = ("boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval")
+REGIONS = ("gap", "tails")  # of one feature, left out of UCI tables
+
+ROWS = 300  # of simulated tables
+NOISE = {"line": 0.2, "surface": 0.5}
+ZONES = {"line": ("home", "gap", "outside", "far"), "surface": ("home", "gap", "outside")}
+
+
+def simulated_names() -> list[str]:
+    return [f"{table} {zone}" for table, zones in ZONES.items() for zone in zones]
+
+
+def uci_names(sets: tuple[str, ...] = SETS) -> list[str]:
+    return [f"{name} {region}" for name in sets for region in REGIONS]
+
+
+def load(dataset: str, split: int, data_dir: str | None = None) -> Split:
+    """Rows of a data set. Of UCI tables ``split`` counts the features; of simulated ones it is the seed.
+
+    Targets are in units of their standard deviation in training. Those of test rows of a simulated table have a second column: their
+    means, without noise.
+    """
+    table, where = dataset.split()
+    found = simulated(table, where, split) if table in ZONES else left_out(table, where, split, data_dir)
+    centre, scale = found.y.mean(), found.y.std()
+    return found._replace(y=(found.y - centre) / scale, y_test=(found.y_test - centre) / scale)
+
+
+# -- simulated tables --------------------------------------------------------------------------------------------------
+
+
+def simulated(table: str, zone: str, seed: int) -> Split:
+    """The same training rows for every zone of a table."""
+    random = np.random.default_rng([seed, list(ZONES).index(table)])
+    draw, signal = (line_rows, line_signal) if table == "line" else (surface_rows, surface_signal)
+    X = draw(random, "home", ROWS)
+    y = signal(X) + NOISE[table] * random.normal(size=len(X))
+    X_test = draw(random, zone, MOST_ROWS)
+    mean = signal(X_test)
+    return Split(X, y, X_test, np.column_stack([mean + NOISE[table] * random.normal(size=len(mean)), mean]))
+
+
+def line_rows(random: np.random.Generator, zone: str, n: int) -> Array:
+    """Home is from -4 to -1.2 and from 1.2 to 4."""
+    low, high = {"home": (1.2, 4), "gap": (0, 1.2), "outside": (4, 5), "far": (5, 8)}[zone]
+    return (random.uniform(low, high, size=n) * random.choice([-1, 1], size=n))[:, None]
+
+
+def line_signal(X: Array) -> Array:
+    return np.sin(1.5 * X[:, 0]) + 0.3 * X[:, 0]
+
+
+def surface_rows(random: np.random.Generator, zone: str, n: int) -> Array:
+    """Home is the unit cube without a slab of the third column and without an edge of the first one. A row outside is beyond
+    the end of the first column or of the fourth."""
+    X = random.uniform(size=(n, 5))
+    slab, edge = random.uniform(0.3, 0.6, size=n), random.uniform(0.75, 1, size=n)
+    column = random.choice([0, 3], size=n)
+    X[:, 0] *= 0.75
+    X[:, 2] = np.where(X[:, 2] < 3 / 7, 0.7 * X[:, 2], 0.3 + 0.7 * X[:, 2])
+    if zone == "gap":
+        X[:, 2] = slab
+    elif zone == "outside":
+        X[np.arange(n), column] = np.where(column == 0, edge, edge + 0.25)
+    return X
+
+
+def surface_signal(X: Array) -> Array:
+    """Friedman's first function, a fifth of it."""
+    return 2 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 4 * (X[:, 2] - 0.5) ** 2 + 2 * X[:, 3] + X[:, 4]
+
+
+# -- UCI tables --------------------------------------------------------------------------------------------------------
+
+
+_table = cache(uci.read)
+
+
+def features(name: str) -> list[int]:
+    """The columns whose regions are left out. Constant columns have none."""
+    n = uci.DATASETS[name].features
+    usable = [column for column in range(n) if (name, column) not in CONSTANT]
+    return [usable[i] for i in np.unique(np.linspace(0, len(usable) - 1, MOST_FEATURES).round().astype(int))]
+
+
+CONSTANT = {("naval", 8), ("naval", 11)}
+
+
+def left_out(name: str, region: str, feature: int, data_dir: str | None) -> Split:
+    """Rows ordered by a feature in three parts: the middle one is the gap, what is left are the tails, halves of them each.
+
+    Foong et al. (2019): "gap" trains on the outer two thirds, and "tails" on the inner two thirds.
+    """
+    table = _table(name, data_dir)
+    random = np.random.default_rng([feature, REGIONS.index(region)])
+    order = random.permutation(len(table.y))
+    order = order[np.argsort(table.X[order, feature], kind="stable")]
+    place = (np.arange(len(order)) + 0.5) / len(order)
+    inner = np.abs(place - 0.5) < (1 / 6 if region == "gap" else 1 / 3)
+    train, test = (order[~inner], order[inner]) if region == "gap" else (order[inner], order[~inner])
+    train, test = (random.permutation(rows)[:MOST_ROWS] for rows in (train, test))
+    return Split(table.X[train], table.y[train], table.X[test], table.y[test])
