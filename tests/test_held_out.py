@@ -18,6 +18,7 @@ from extranets.held_out import (
     training_r2,
 )
 from extranets.networks import Architecture, Ensemble, draw_members
+from extranets.parting import Parting
 
 SHAPE = Architecture(3, (5,), 2, 2)
 
@@ -77,6 +78,22 @@ def test_a_hold_out_keeps_at_least_one_row_and_not_all(n_rows, fraction, expecte
     assert (plan.fold_of_row == 0).sum() == expected == len(plan.held_rows())
     assert set(plan.fold_of_row) == {0, -1}
     assert plan.keeps_rows_from_final and plan.fraction == fraction and len(plan.extra_ids()) == 0
+
+
+def test_plans_of_time_look_back():
+    """Fold 0 is the latest, and all folds are left out however many rows are enough."""
+    parting = Parting("time", np.random.default_rng(0).permutation(30))
+    plan = cross_validation(30, 2, 8, seed=0, enough=5, parting=parting)
+    assert plan.looks_back and plan.n_folds == 2 and plan.n_seen == 15
+    np.testing.assert_array_equal(plan.fold_of_row, np.repeat([-1, 1, 0], 10)[parting.number])
+    np.testing.assert_array_equal(plan.counts(), [parting.number < 20, parting.number < 10])
+
+
+def test_plans_of_groups_keep_them_whole():
+    groups = np.random.default_rng(0).integers(9, size=60)
+    plan = cross_validation(60, 3, 8, seed=0, enough=5, parting=Parting("groups", groups))
+    assert plan.n_folds == 3 and not plan.looks_back and (plan.fold_of_row >= 0).all()
+    assert all(len(np.unique(plan.fold_of_row[groups == each])) == 1 for each in range(9))
 
 
 def test_the_parameter_noise_decides_on_the_plan():

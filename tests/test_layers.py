@@ -34,6 +34,7 @@ LAYERS = [
     "uncertainty",
     "metrics",
     "onnx_graph",
+    "parting",
     "held_out",
     "predictor",
     "stacking",

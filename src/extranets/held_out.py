@@ -13,6 +13,7 @@ from extranets._arrays import Array, Float32, blocks
 from extranets._random import Purpose, generator
 from extranets.engine import Moments
 from extranets.networks import Ensemble
+from extranets.parting import Parting, fold_of_row, held_share
 from extranets.uncertainty.components import HeldOut
 
 FEWEST_PER_FOLD = 6  # members per fold that give a usable estimate of the spread
@@ -30,6 +31,7 @@ class Sample:
     weight: Array
     fingerprint: bytes = b""  # of the table it was made of: enough to notice other data
     used: npt.NDArray[np.bool_] | None = None  # which rows of that table these are; None: all
+    parting: Parting | None = None  # which rows are held out together; None: at random
 
     @property
     def weight_or_none(self) -> Array | None:
@@ -37,7 +39,8 @@ class Sample:
         return None if (self.weight == 1).all() else self.weight
 
     def part(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Sample:
-        return Sample(self.X[rows], self.y[rows], self.weight[rows])
+        parting = None if self.parting is None else self.parting.part(rows)
+        return Sample(self.X[rows], self.y[rows], self.weight[rows], parting=parting)
 
     def with_unused(self, values: Array) -> Array:
         """One row for every row of the table, NaN for those that are not in the sample. Shape: ``(n, k)``."""
@@ -53,7 +56,8 @@ class Plan:
     """Rows in folds, and which members leave which fold out.
 
     Cross-validation adds members of its own, so that the final ones see all rows; a hold-out is one fold that the final
-    members leave out themselves.
+    members leave out themselves. Where the plan looks back, fold 0 is the latest, and members see nothing that is later than
+    the fold that they leave out.
 
     Shape: fold_of_row ``(n,)``, -1 for rows that every member may see.
     """
@@ -62,6 +66,7 @@ class Plan:
     n_folds: int
     members_per_fold: int  # of its own; 0: the final members leave fold 0 out
     fraction: float | None = None  # of the rows, that a hold-out asks for
+    looks_back: bool = False
 
     @property
     def keeps_rows_from_final(self) -> bool:
@@ -72,9 +77,21 @@ class Plan:
         fold = np.arange(1, self.n_folds + 1, dtype=np.uint32)[:, None] << np.uint32(FOLD_BITS)
         return (fold + np.arange(self.members_per_fold, dtype=np.uint32)).ravel()
 
+    def seen(self, fold: int) -> npt.NDArray[np.bool_]:
+        """The rows that a fold's members may see. Shape: ``(n,)``."""
+        if self.looks_back:
+            return (self.fold_of_row < 0) | (self.fold_of_row > fold)
+        return self.fold_of_row != fold
+
+    @property
+    def n_seen(self) -> int:
+        """How many these are, on average over the folds."""
+        n_unseen = sum(np.count_nonzero(~self.seen(fold)) for fold in range(self.n_folds))
+        return len(self.fold_of_row) - n_unseen // self.n_folds
+
     def counts(self) -> npt.NDArray[np.uint16]:
         """Shape ``(n_folds, n)``: 0 for the rows that a fold's members must not see."""
-        return (self.fold_of_row != np.arange(self.n_folds)[:, None]).astype(np.uint16)
+        return np.stack([self.seen(fold) for fold in range(self.n_folds)]).astype(np.uint16)
 
     def fold_of_member(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int32]:
         """The fold that a member leaves out; -1: none."""
@@ -107,34 +124,61 @@ class Plan:
         )
 
 
-def cross_validation(n_rows: int, n_folds: int, n_estimators: int, seed: int, *, enough: int | None = None) -> Plan:
+def cross_validation(
+    n_rows: int,
+    n_folds: int,
+    n_estimators: int,
+    seed: int,
+    *,
+    enough: int | None = None,
+    parting: Parting | None = None,
+) -> Plan:
     """Folds as equal as possible. They share the work of one ensemble: each gets about n_estimators / n_folds members.
 
-    With ``enough``, folds beyond so many rows are not left out by anyone.
+    With ``enough``, folds beyond so many rows are not left out by anyone; but all groups and times are, for they differ.
     """
-    n_folds = min(n_folds, n_rows)
-    fold_of_row = generator(seed, Purpose.ROWS).permutation(n_rows) % n_folds
-    members = min(n_estimators, max(FEWEST_PER_FOLD, -(-n_estimators // n_folds)))
+    folds = fold_of_row(n_rows, n_folds, seed, parting)
+    n_found = int(folds.max()) + 1
+    members = min(n_estimators, max(FEWEST_PER_FOLD, -(-n_estimators // n_found)))
+    if parting is not None:
+        return Plan(folds, n_found, members, looks_back=parting.looks_back)
     if enough is None or enough >= n_rows:
-        return Plan(fold_of_row, n_folds, members)
-    used = -(-enough * n_folds // n_rows)
-    return Plan(np.where(fold_of_row < used, fold_of_row, -1), used, members)
+        return Plan(folds, n_found, members)
+    used = -(-enough * n_found // n_rows)
+    return Plan(np.where(folds < used, folds, -1), used, members)
 
 
-def hold_out(n_rows: int, fraction: float, seed: int) -> Plan:
-    """A random share of the rows, at least one and not all."""
+def hold_out(n_rows: int, fraction: float, seed: int, parting: Parting | None = None) -> Plan:
+    """A random share of the rows, or of the groups, or the latest rows: at least one, and not all."""
+    if parting is not None:
+        return Plan(np.where(held_share(parting, fraction, seed), 0, -1), 1, 0, fraction)
     n_held = int(np.clip(round(fraction * n_rows), 1, n_rows - 1))
-    fold_of_row = np.where(generator(seed, Purpose.ROWS).permutation(n_rows) < n_held, 0, -1)
-    return Plan(fold_of_row, 1, 0, fraction)
+    fold_of = np.where(generator(seed, Purpose.ROWS).permutation(n_rows) < n_held, 0, -1)
+    return Plan(fold_of, 1, 0, fraction)
 
 
 def plan_rows(
-    noise: str, n_rows: int, n_estimators: int, seed: int, *, n_folds: int, fraction: float, enough: int | None = None
+    noise: str,
+    n_rows: int,
+    n_estimators: int,
+    seed: int,
+    *,
+    n_folds: int,
+    fraction: float,
+    enough: int | None = None,
+    parting: Parting | None = None,
 ) -> Plan | None:
     """What the parameter ``noise`` of an estimator asks for; None where no rows are held out."""
     if noise == "holdout":
-        return hold_out(n_rows, fraction, seed)
-    return cross_validation(n_rows, n_folds, n_estimators, seed, enough=enough) if noise == "cv" else None
+        return hold_out(n_rows, fraction, seed, parting)
+    if noise == "cv":
+        return cross_validation(n_rows, n_folds, n_estimators, seed, enough=enough, parting=parting)
+    if parting is not None:
+        raise ValueError(
+            f"{parting.kind} says which rows are left out together, but with these parameters none are; use noise='cv' and "
+            "networks that do not predict a variance themselves (loss='squared_error')."
+        )
+    return None
 
 
 def member_name(member: int) -> str:

@@ -69,6 +69,23 @@ def test_a_row_has_no_influence_on_the_networks_that_leave_it_out(sample, plan):
     np.testing.assert_array_equal(same, folds_of(one) == 1)
 
 
+@pytest.mark.parametrize("kind", [FIRST, KINDS[-1], None], ids=str)
+def test_later_rows_have_no_influence_on_networks_that_look_back(kind, sample):
+    """Fold 2 is the earliest that is held out, and its rows are in none of its own or later folds' networks."""
+    plan = Plan(np.repeat([-1, 2, 1, 0], 15), 3, 2, looks_back=True)
+    later = (plan.fold_of_row >= 0) & (plan.fold_of_row <= 1)
+    other = replace(sample, y=np.where(later[:, None], sample.y * 1.1, sample.y))
+    growers = [tables.growing(each, plan) for each in (sample, other)]
+    one, two = (g.linear() if kind is None else g.train([(kind, range(3))], "")[0] for g in growers)
+    same = [
+        np.array_equal(one.networks.ensemble[k : k + 1].parameters, two.networks.ensemble[k : k + 1].parameters)
+        for k in range(len(one.networks.ensemble))
+    ]
+    np.testing.assert_array_equal(same, folds_of(one) >= 1)
+    assert growers[0].n_seen == 30  # 15, 30 or 45
+    np.testing.assert_array_equal(np.isnan(one.residual[:, 0]), plan.fold_of_row < 0)
+
+
 def test_folds_may_be_added_later(sample, plan):
     grower = tables.growing(sample, plan)
     whole, some, rest = grower.train([(SECOND, ALL), (SECOND, [0]), (SECOND, [1, 2, 3])], "")

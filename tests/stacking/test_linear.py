@@ -22,7 +22,7 @@ def models_of(ensemble):
 
 def theirs(sample, plan, fold, penalty):
     """Theirs on the rows that a fold's model sees, with a penalty in units of these rows' weight."""
-    kept = plan.fold_of_row != fold
+    kept = plan.seen(fold)
     model = Ridge(alpha=penalty * sample.weight[kept].sum(), solver="svd")
     return model.fit(sample.X[kept].astype(np.float64), sample.y[kept].astype(np.float64), sample.weight[kept])
 
@@ -91,12 +91,22 @@ def test_closed_form_with_one_column(monkeypatch):
     sample, plan = sample_of(*linear_table(30, 1), np.linspace(1, 3, 30)), in_folds(30, 3)
     slopes, intercepts = models_of(fit_ridge(sample, plan))
     for fold in range(3):
-        kept = plan.fold_of_row != fold
+        kept = plan.seen(fold)
         x, y, w = sample.X[kept, 0].astype(np.float64), sample.y[kept, 0].astype(np.float64), sample.weight[kept]
         mx, my = np.average(x, weights=w), np.average(y, weights=w)
         slope = np.average((x - mx) * (y - my), weights=w) / (np.average((x - mx) ** 2, weights=w) + 0.3)
         np.testing.assert_allclose(slopes[fold].item(), slope, atol=1e-6)
         np.testing.assert_allclose(intercepts[fold].item(), my - slope * mx, atol=1e-6)
+
+
+def test_models_that_look_back_see_earlier_rows_only(monkeypatch):
+    monkeypatch.setattr(linear, "PENALTIES", PENALTIES[3:4])
+    sample = sample_of(*linear_table(50))
+    plan = Plan(np.repeat([0, 2, -1, 1, 2], 10), 3, 1, looks_back=True)
+    slopes, _ = models_of(fit_ridge(sample, plan))
+    for fold, n_seen in enumerate([40, 30, 10]):
+        assert plan.seen(fold).sum() == n_seen
+        np.testing.assert_allclose(np.ravel(slopes[fold]), theirs(sample, plan, fold, PENALTIES[3]).coef_, atol=3e-6)
 
 
 def test_rows_in_no_fold_are_seen_by_all_models(monkeypatch):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +25,7 @@ from extranets.estimators.fitted import Fit, fit_info
 from extranets.estimators.settings import hidden_units
 from extranets.estimators.validation import check_levels, check_table, check_training_table
 from extranets.held_out import Sample
+from extranets.parting import Parting
 from extranets.predictor import Choice, Predictor, Scaling, Units
 from extranets.predictor.distributions import LEARNERS, Normal
 from extranets.predictor.export import export
@@ -57,6 +59,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     expects: ClassVar[bool] = (
         False  # whether to keep scores, estimated on held-out rows, that predict those on new rows
     )
+    leaves_rows_out: ClassVar[bool] = False  # whether `Sample.parting` has a say in a fit
     source_kind: ClassVar[type[Source]]  # what predicts
     noise_kinds: ClassVar[tuple[type[Noise], ...]]  # kinds of noise that a fit can learn
     extra_types: ClassVar[dict[str, Any]] = {}  # what fit sets besides the model, by attribute
@@ -68,8 +71,12 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Self:
         """Train the networks and estimate the noise.
+
+        Intervals are learned from errors on rows that networks left out. Rows are left out at random, which is right where new
+        rows are like the others. Where rows belong together, or are in time order, say so: then whole groups are left out, or
+        networks are judged by later rows than those that they saw, and intervals become as wide as such errors ask for.
 
         Parameters
         ----------
@@ -77,29 +84,46 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
             Weights of the rows in the loss and in all averages; rows of weight zero are left out.
+        groups : array of shape (n_samples,), optional
+            Anything that names the group of each row, such as a person or a place, where new rows will be of other groups. Only
+            for estimators that leave rows out.
+        time : array of shape (n_samples,), optional
+            Numbers or dates. The rows are parted into blocks in their order; networks that are judged by a block saw nothing
+            but earlier ones, and the earliest block is never left out. Only for estimators that leave rows out.
 
         Returns
         -------
         self
         """
-        begin = time.monotonic()
+        begin = monotonic()
         self.check_parameters()
         for name in self._set_by_others:
             self.__dict__.pop(name, None)
         if not self._grows():
             self._forget()  # a fit that fails leaves no fitted estimator
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        parting = self._parting(groups, time, used)
         columns = y.reshape(len(y), -1)
         units = Units(
             Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None)),
             Scaling.of(columns, weight, "y"),
             y.ndim == 1,
         )
-        data = fingerprint(X, columns, weight)
-        found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used), units)
+        data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
+        found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used, parting), units)
         # Nothing failed: only now is the estimator fitted.
         self.set_fitted(found, fit_info(X.shape, begin))
         return self
+
+    def _parting(self, groups: Any, time: Any, used: npt.NDArray[np.bool_]) -> Parting | None:
+        """Which of the rows that are used are left out together. Shape: used ``(n_samples,)``."""
+        found = Parting.of(groups, time, len(used))
+        if found is not None and not self.leaves_rows_out:
+            raise ValueError(
+                f"{found.kind} says which rows are left out together, but {type(self).__name__} leaves none out; use "
+                "StackedNetsRegressor or ExtraNetsRegressor."
+            )
+        return None if found is None else found.part(used).check()
 
     @abstractmethod
     def _fit(self, sample: Sample, units: Units) -> Fit:

@@ -85,6 +85,7 @@ class DeltaMethodRegressor(TrainedRegressor):
     damping: float | Literal["auto"] = "auto"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = (Delta,)
+    leaves_rows_out: ClassVar[bool] = True
     source_kind: ClassVar[type[Source]] = Linearised
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (LeverageNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -118,7 +119,8 @@ class DeltaMethodRegressor(TrainedRegressor):
         seed, n_rows = self._seed(), len(sample.y)
         settings = resolve(self.get_params(deep=False), n_rows)
         check_size(settings.architecture(sample.X, sample.y.shape[1]))
-        plan = plan_rows(self.noise, n_rows, 1, seed, n_folds=self.n_folds, fraction=self.holdout_fraction)
+        n_folds, fraction = self.n_folds, self.holdout_fraction
+        plan = plan_rows(self.noise, n_rows, 1, seed, n_folds=n_folds, fraction=fraction, parting=sample.parting)
         if plan is not None:
             warn_of_copies(sample)
         network, folds = self._trainer(settings, seed).networks(1, sample, plan)
@@ -140,7 +142,7 @@ class DeltaMethodRegressor(TrainedRegressor):
         if plan.keeps_rows_from_final:
             return source.moments(self._machine())
         (fold,) = plan.fold_of_member(network.members.ids)
-        curvatures = self._curvatures_of(network, sample.part(plan.fold_of_row != fold))
+        curvatures = self._curvatures_of(network, sample.part(plan.seen(fold)))
         return DeltaMoments(network, curvatures, self._machine())
 
     def _curvatures_of(self, network: Ensemble, sample: Sample) -> list[Curvature]:

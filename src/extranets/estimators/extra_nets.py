@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from extranets import engine
+from extranets._arrays import Float32
 from extranets._sklearn import Range, StrOptions
 from extranets.encodings import numeric_columns
 from extranets.engine import Moments
@@ -202,6 +203,7 @@ class ExtraNetsRegressor(TrainedRegressor):
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
+    leaves_rows_out: ClassVar[bool] = True
     expects: ClassVar[bool] = True
     _set_by_others: ClassVar[tuple[str, ...]] = ("tuning_",)  # by `tune`
     source_kind: ClassVar[type[Source]] = TrainedNetworks
@@ -269,7 +271,7 @@ class ExtraNetsRegressor(TrainedRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, n_rows, parameters = self._seed(), len(sample.y), self.get_params(deep=False)
-        plan = self._plan(n_rows, seed)
+        plan = self._plan(sample, seed)
         noise_model = self._resolved_noise_model(plan, n_rows)
         trials = Trials(self._encodings(sample), self.effort, self.n_estimators)
         trial = trials.best(sample, plan, seed, partial(self._attempt, seed))
@@ -286,7 +288,8 @@ class ExtraNetsRegressor(TrainedRegressor):
             folds = Folds(plan.ensembles(networks.ensemble, extra), self._moments_of, plan, sample)
             errors = plan.errors(networks.ensemble, extra, sample, self._moments_of)
             held = as_if_trained_on_all(errors, trial, plan, networks.n_members)
-            noise, held = self._noise_from(held, networks, folds, noise_model)
+            step = 1 if sample.parting is None else -(-len(held.weight) // ENOUGH_ROWS)
+            noise, held = self._noise_from(held.every(step), networks, sample.X[plan.held_rows()[::step]], noise_model)
             evidence = Evidence(held, networks.n_members, folds)
             learn_shape = LEARNERS[self.distribution]
             model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, learn_shape)
@@ -295,14 +298,24 @@ class ExtraNetsRegressor(TrainedRegressor):
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
 
-    def _plan(self, n_rows: int, seed: int) -> Plan | None:
+    def _plan(self, sample: Sample, seed: int) -> Plan | None:
         """Which rows to hold out for the noise and the intervals; None where neither needs them."""
         kind = INTERVALS[self.interval]
-        if self.loss == "gaussian_nll" and not kind.needs_rows:
-            return None
-        enough = None if kind.needs_every_row else ENOUGH_ROWS
-        n_folds, fraction = self.n_folds, self.holdout_fraction
-        return plan_rows(self.noise, n_rows, self.n_estimators, seed, n_folds=n_folds, fraction=fraction, enough=enough)
+        if kind.needs_every_row and sample.parting is not None and sample.parting.looks_back:
+            raise ValueError(
+                f"interval={self.interval!r} needs an error of every row, and with time the earliest rows have none; use "
+                f"interval={Calibrated.name!r}."
+            )
+        return plan_rows(
+            "train" if self.loss == "gaussian_nll" and not kind.needs_rows else self.noise,
+            len(sample.y),
+            self.n_estimators,
+            seed,
+            n_folds=self.n_folds,
+            fraction=self.holdout_fraction,
+            enough=None if kind.needs_every_row else ENOUGH_ROWS,
+            parting=sample.parting,
+        )
 
     def _resolved_noise_model(self, plan: Plan | None, n_rows: int) -> str:
         """With nothing left to choose."""
@@ -333,12 +346,11 @@ class ExtraNetsRegressor(TrainedRegressor):
         return engine.moments(ensemble, **self._machine())
 
     def _noise_from(
-        self, held: HeldOut, networks: TrainedNetworks, folds: Folds, noise_model: str
+        self, held: HeldOut, networks: TrainedNetworks, X: Float32, noise_model: str
     ) -> tuple[Noise, HeldOut]:
-        """The noise, and the held-out errors with what it gives their rows."""
+        """The noise, and the held-out errors with what it gives their rows. Shape: X ``(n, k)``, the rows of ``held``."""
         if noise_model == "networks":
-            rows = folds.plan.held_rows()
-            return NetworkNoise.learn(held, folds.sample.X[rows], networks.recipe.seed, self._machine())
+            return NetworkNoise.learn(held, X, networks.recipe.seed, self._machine())
         if networks.learns_noise:
             return HeadNoise.of(networks.n_outputs), held
         return ConstantNoise.learn(held, networks.n_members), held

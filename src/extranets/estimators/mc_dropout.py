@@ -112,6 +112,7 @@ class MCDropoutRegressor(TrainedRegressor):
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "n_passes")
+    leaves_rows_out: ClassVar[bool] = True
     source_kind: ClassVar[type[Source]] = DropoutPasses
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, HeadNoise)
     extra_types: ClassVar[dict[str, Any]] = {"keep_prob_scores_": dict[float, float] | None}
@@ -178,7 +179,7 @@ class MCDropoutRegressor(TrainedRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, n_rows = self._seed(), len(sample.y)
-        plan = self._plan(n_rows, seed)
+        plan = self._plan(sample, seed)
         scores = self._likelihoods(sample, plan, seed) if self.keep_prob == "auto" else None
         keep = float(self.keep_prob) if scores is None else max(scores, key=scores.__getitem__)
         if plan is not None:
@@ -196,10 +197,10 @@ class MCDropoutRegressor(TrainedRegressor):
         model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, Normal.learn)
         return Fit(model, {"keep_prob_scores_": scores})
 
-    def _plan(self, n_rows: int, seed: int) -> Plan | None:
-        if self.loss == "gaussian_nll" and not INTERVALS[self.interval].needs_rows:
-            return None
-        return plan_rows(self.noise, n_rows, 1, seed, n_folds=self.n_folds, fraction=self.holdout_fraction)
+    def _plan(self, sample: Sample, seed: int) -> Plan | None:
+        noise = "train" if self.loss == "gaussian_nll" and not INTERVALS[self.interval].needs_rows else self.noise
+        n_folds, fraction = self.n_folds, self.holdout_fraction
+        return plan_rows(noise, len(sample.y), 1, seed, n_folds=n_folds, fraction=fraction, parting=sample.parting)
 
     def _thinned(self, n_rows: int, keep: float) -> Settings:
         return resolve(self.get_params(deep=False), n_rows, keep_prob=1.0, dropout_keep=keep)  # no fixed mask
@@ -210,7 +211,7 @@ class MCDropoutRegressor(TrainedRegressor):
     def _likelihoods(self, sample: Sample, plan: Plan | None, seed: int) -> dict[float, float]:
         """Mean log-likelihood of held-out rows for every candidate."""
         n_rows = len(sample.y)
-        plan = plan or cross_validation(n_rows, self.n_folds, 1, seed)
+        plan = plan or cross_validation(n_rows, self.n_folds, 1, seed, parting=sample.parting)
         found = {}
         for keep in CANDIDATES:
             trainer = self._trainer(self._thinned(n_rows, keep), seed)

@@ -13,6 +13,7 @@ from extranets._arrays import Array
 from extranets._random import Purpose, generator
 from extranets.estimators.automatic import Effort
 from extranets.held_out import Plan, Sample
+from extranets.parting import fold_of_row
 from extranets.uncertainty.components import HeldOut
 from extranets.uncertainty.noise import held_out_variance
 
@@ -94,9 +95,14 @@ class Trials:
 
 
 def halves(sample: Sample, seed: int) -> tuple[Sample, Plan]:
-    """Some of the rows, and a plan in which networks leave one half of them out."""
+    """Some of the rows, and a plan in which networks leave one half of them out; of time, the later half."""
     rows: npt.NDArray[np.intp] = generator(seed, Purpose.ROWS, part=2).permutation(len(sample.y))[:MOST_ROWS]
-    return sample.part(rows), Plan(np.arange(len(rows)) % 2, 2, MEMBERS)
+    some = sample.part(rows)
+    if some.parting is None:
+        return some, Plan(np.arange(len(rows)) % 2, 2, MEMBERS)
+    looks_back = some.parting.looks_back
+    folds = fold_of_row(len(rows), 1 if looks_back else 2, seed, some.parting)
+    return some, Plan(folds, int(folds.max()) + 1, MEMBERS, looks_back=looks_back)
 
 
 def as_if_trained_on_all(held: HeldOut, trial: Trial | None, plan: Plan, n_members: float) -> HeldOut:
@@ -104,9 +110,10 @@ def as_if_trained_on_all(held: HeldOut, trial: Trial | None, plan: Plan, n_membe
 
     They stay as they are where a trial says nothing about that, or where the final networks leave rows out as well.
     """
-    if trial is None or plan.keeps_rows_from_final or len(held.weight) < FEWEST_ERRORS:
+    few = len(held.weight) < FEWEST_ERRORS
+    if (
+        trial is None or plan.keeps_rows_from_final or plan.looks_back or few
+    ):  # what changes with time is no lack of rows
         return held
-    n_rows = len(plan.fold_of_row)
-    n_seen = n_rows - len(plan.held_rows()) // plan.n_folds
-    shrinkage = trial.shrinkage(held_out_variance(held, n_members), n_seen, n_rows)
+    shrinkage = trial.shrinkage(held_out_variance(held, n_members), plan.n_seen, len(plan.fold_of_row))
     return held._replace(residual=held.residual * np.sqrt(shrinkage), spread=held.spread * shrinkage)

@@ -97,8 +97,7 @@ class Growing:
     @property
     def n_seen(self) -> int:
         """Rows that a network of a fold is trained on."""
-        n_rows = len(self.plan.fold_of_row)
-        return n_rows - len(self.plan.held_rows()) // self.plan.n_folds
+        return self.plan.n_seen
 
     def linear(self) -> Part | None:
         """Ridge regressions of all folds; None where there are too many rows and columns."""

@@ -47,7 +47,8 @@ def _fit(sample: Sample, plan: Plan) -> Ensemble:
     found, errors = [], np.zeros(len(PENALTIES))
     for fold in range(plan.n_folds):
         held = np.flatnonzero(plan.fold_of_row == fold)
-        kept = reduce(add, [*by_fold[: fold + 1], *by_fold[fold + 2 :]])
+        earlier = by_fold[:1] if plan.looks_back else by_fold[: fold + 1]
+        kept = reduce(add, [*earlier, *by_fold[fold + 2 :]])
         found.append([kept.solve(penalty) for penalty in PENALTIES])
         residuals = [Z[held] @ slope + intercept - sample.y[held] for slope, intercept in found[-1]]
         errors += [sample.weight[held] @ (each**2).sum(axis=1) for each in residuals]

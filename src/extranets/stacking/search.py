@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from extranets._arrays import Array
 from extranets._random import Purpose, generator
 from extranets.engine import Machine
 from extranets.held_out import Plan, Sample
+from extranets.parting import fold_of_row
 from extranets.stacking.growing import Growing, Part, Watch
 from extranets.stacking.kinds import LADDERS, QUICK, SCALED, Kind
 from extranets.stacking.relevance import of_all_folds
@@ -72,23 +73,39 @@ def grow(
     n_rows = len(sample.y)
 
     def growing(of: Sample, n_members: int, after: float = 0.0) -> Growing:
-        n = len(of.y)
-        folds = min(n_folds or n_folds_for(n), n)
-        order = generator(seed, Purpose.ROWS).permutation(n)
-        plan = Plan(np.where(order < ENOUGH_HELD, order % folds, -1), folds, n_members)
+        plan = plan_folds(of, n_folds or n_folds_for(len(of.y)), n_members, seed)
         return Growing(of, plan, keep_prob, seed, machine, watch, after)
 
+    judged = Search(growing(sample, members_per_fold), effort)
+    if judged.plan.looks_back:
+        judged.growing.after = judged.most_work()
     if n_rows <= MANY_ROWS:
-        search = Search(growing(sample, members_per_fold), effort)
+        judged.run()
+        found = judged.found()
+    else:
+        some = generator(seed, Purpose.ROWS, part=3).permutation(n_rows)[:SEARCH_ROWS]
+        search = Search(growing(sample.part(np.sort(some)), 1, judged.most_work() + judged.growing.after), effort)
         search.run()
-        return search.found()
-    some = generator(seed, Purpose.ROWS, part=3).permutation(n_rows)[:SEARCH_ROWS]
-    final = Search(growing(sample, members_per_fold), effort)
-    search = Search(growing(sample.part(np.sort(some)), 1, final.most_work()), effort)
-    search.run()
-    final.growing.factors = of_all_folds(search.growing.factors)
-    final.train_chosen(search.most_useful())
-    return final.found(search.tried())
+        judged.growing.factors = of_all_folds(search.growing.factors)
+        judged.train_chosen(search.most_useful())
+        found = judged.found(search.tried())
+    if not judged.plan.looks_back:
+        return found
+    # Networks that look back do not know the latest rows, so others predict. Their kinds, weights and errors are those found.
+    final = Search(growing(replace(sample, parting=None), members_per_fold), effort)
+    final.growing.factors = of_all_folds(judged.growing.factors)
+    return final.trained_like(found)
+
+
+def plan_folds(sample: Sample, n_folds: int, members_per_fold: int, seed: int) -> Plan:
+    """The folds of a stack. Of many rows, some from every fold are left out; but of groups and times, all."""
+    n_rows, parting = len(sample.y), sample.parting
+    folds = fold_of_row(n_rows, n_folds, seed, parting)
+    n_found = int(folds.max()) + 1
+    if parting is None:
+        order = generator(seed, Purpose.ROWS).permutation(n_rows)
+        return Plan(np.where(order < ENOUGH_HELD, folds, -1), n_found, members_per_fold)
+    return Plan(folds, n_found, members_per_fold, looks_back=parting.looks_back)
 
 
 class Search:
@@ -138,6 +155,14 @@ class Search:
         linear = [self.growing.linear()] if None in kinds else []
         networks = [(kind, range(self.plan.n_folds)) for kind in kinds if kind is not None]
         self._add([*linear, *self._train(networks)])
+
+    def trained_like(self, found: Found) -> Found:
+        """Other networks of the same kinds, with the weights and errors that these had."""
+        self.train_chosen([part.kind for part in found.parts])
+        ours = {part.kind: part for part in self.parts}
+        known = [part.kind in ours for part in found.parts]  # all, but for kinds that diverge
+        parts = [ours[part.kind] for part, good in zip(found.parts, known, strict=True) if good]
+        return replace(found, parts=parts, weights=found.weights[known] / found.weights[known].sum())
 
     def most_useful(self) -> list[Kind | None]:
         """The few kinds with the largest weights, and the linear one, which costs next to nothing."""

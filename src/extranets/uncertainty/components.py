@@ -43,6 +43,12 @@ class HeldOut(NamedTuple):
     weight: Array
     n_members: float | Array
 
+    def every(self, step: int) -> HeldOut:
+        """One row of so many."""
+        rows = slice(None, None, step)
+        members = self.n_members[rows] if isinstance(self.n_members, np.ndarray) else self.n_members
+        return HeldOut(self.residual[rows], self.spread[rows], self.noise[rows], self.weight[rows], members)
+
 
 def unbiased(spread: Any, n_members: float | Array) -> Any:
     """Member variance with divisor T - 1; zero for a single member. ``spread`` is an array, or a value of an ONNX graph."""
