@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.contest.records import Record
 from benchmarks.contest.show import Rows, Section
-from benchmarks.gaps.splits import ZONES, simulated_names
+from benchmarks.gaps.splits import NOISE, simulated_names
 
 Found = dict[tuple[str, str], list[Record]]  # by method and data set
 
@@ -21,7 +21,7 @@ def sections(records: list[Record]) -> Iterator[Section]:
     methods = list(dict.fromkeys(method for method, _ in found))
     present = {dataset for _, dataset in found}
     known = [dataset for dataset in simulated_names() if dataset in present]
-    others = list(dict.fromkeys(dataset for _, dataset in found if dataset.split()[0] not in ZONES))
+    others = list(dict.fromkeys(dataset for _, dataset in found if dataset.split()[0] not in NOISE))
     yield Section("Simulated tables: coverage of 90 % intervals", rows(found, methods, known, _mean("coverage", 2)))
     title = "Simulated tables: mean epistemic variance / mean squared error of the mean"
     yield Section(title, rows(found, methods, known, _both))

@@ -14,14 +14,14 @@ MOST_FEATURES = 4  # of a UCI table, evenly spread over its columns
 MOST_ROWS = 1000  # training rows, and test rows: the Gaussian process takes the third power of them
 SETS = ("boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval")
 REGIONS = ("gap", "tails")  # of one feature, left out of UCI tables
+CONSTANT = {"naval": (8, 11)}  # columns
 
-ROWS = 300  # of simulated tables
-NOISE = {"line": 0.2, "surface": 0.5}
-ZONES = {"line": ("home", "gap", "outside", "far"), "surface": ("home", "gap", "outside")}
+NOISE = {"line": 0.15, "surface": 1.0}
+ZONES = ("home", "gap", "outside", "far")  # of simulated tables
 
 
 def simulated_names() -> list[str]:
-    return [f"{table} {zone}" for table, zones in ZONES.items() for zone in zones]
+    return [f"{table} {zone}" for table in NOISE for zone in ZONES]
 
 
 def uci_names(sets: tuple[str, ...] = SETS) -> list[str]:
@@ -35,7 +35,7 @@ def load(dataset: str, split: int, data_dir: str | None = None) -> Split:
     means, without noise.
     """
     table, where = dataset.split()
-    found = simulated(table, where, split) if table in ZONES else left_out(table, where, split, data_dir)
+    found = simulated(table, where, split) if table in NOISE else left_out(table, where, split, data_dir)
     centre, scale = found.y.mean(), found.y.std()
     return found._replace(y=(found.y - centre) / scale, y_test=(found.y_test - centre) / scale)
 
@@ -45,9 +45,9 @@ def load(dataset: str, split: int, data_dir: str | None = None) -> Split:
 
 def simulated(table: str, zone: str, seed: int) -> Split:
     """The same training rows for every zone of a table."""
-    random = np.random.default_rng([seed, list(ZONES).index(table)])
+    random = np.random.default_rng([seed, list(NOISE).index(table)])
     draw, signal = (line_rows, line_signal) if table == "line" else (surface_rows, surface_signal)
-    X = draw(random, "home", ROWS)
+    X = draw(random, "home", 300)
     y = signal(X) + NOISE[table] * random.normal(size=len(X))
     X_test = draw(random, zone, MOST_ROWS)
     mean = signal(X_test)
@@ -56,7 +56,7 @@ def simulated(table: str, zone: str, seed: int) -> Split:
 
 def line_rows(random: np.random.Generator, zone: str, n: int) -> Array:
     """Home is from -4 to -1.2 and from 1.2 to 4."""
-    low, high = {"home": (1.2, 4), "gap": (0, 1.2), "outside": (4, 5), "far": (5, 8)}[zone]
+    low, high = {"home": (1.2, 4), "gap": (0, 1.2), "outside": (4, 5), "far": (5, 7)}[zone]
     return (random.uniform(low, high, size=n) * random.choice([-1, 1], size=n))[:, None]
 
 
@@ -65,23 +65,18 @@ def line_signal(X: Array) -> Array:
 
 
 def surface_rows(random: np.random.Generator, zone: str, n: int) -> Array:
-    """Home is the unit cube without a slab of the third column and without an edge of the first one. A row outside is beyond
-    the end of the first column or of the fourth."""
+    """Home is the unit cube without a slab, the middle of the third column, and without an edge, the last fifth of the first one."""
     X = random.uniform(size=(n, 5))
-    slab, edge = random.uniform(0.3, 0.6, size=n), random.uniform(0.75, 1, size=n)
-    column = random.choice([0, 3], size=n)
-    X[:, 0] *= 0.75
-    X[:, 2] = np.where(X[:, 2] < 3 / 7, 0.7 * X[:, 2], 0.3 + 0.7 * X[:, 2])
-    if zone == "gap":
-        X[:, 2] = slab
-    elif zone == "outside":
-        X[np.arange(n), column] = np.where(column == 0, edge, edge + 0.25)
+    X[:, 2] = 0.5 + random.choice([-1, 1], size=n) * random.uniform(
+        *((0, 0.15) if zone == "gap" else (0.15, 0.5)), size=n
+    )
+    X[:, 0] = random.uniform(*{"outside": (0.8, 0.9), "far": (0.9, 1)}.get(zone, (0, 0.8)), size=n)
     return X
 
 
 def surface_signal(X: Array) -> Array:
-    """Friedman's first function, a fifth of it."""
-    return 2 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 4 * (X[:, 2] - 0.5) ** 2 + 2 * X[:, 3] + X[:, 4]
+    """Friedman's first function."""
+    return 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
 
 
 # -- UCI tables --------------------------------------------------------------------------------------------------------
@@ -91,13 +86,9 @@ _table = cache(uci.read)
 
 
 def features(name: str) -> list[int]:
-    """The columns whose regions are left out. Constant columns have none."""
-    n = uci.DATASETS[name].features
-    usable = [column for column in range(n) if (name, column) not in CONSTANT]
-    return [usable[i] for i in np.unique(np.linspace(0, len(usable) - 1, MOST_FEATURES).round().astype(int))]
-
-
-CONSTANT = {("naval", 8), ("naval", 11)}
+    """Columns that are not constant, whose regions are left out: some of them, evenly."""
+    columns = [column for column in range(uci.DATASETS[name].features) if column not in CONSTANT.get(name, ())]
+    return [columns[place] for place in np.unique(np.linspace(0, len(columns) - 1, MOST_FEATURES).round().astype(int))]
 
 
 def left_out(name: str, region: str, feature: int, data_dir: str | None) -> Split:

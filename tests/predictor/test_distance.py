@@ -68,8 +68,11 @@ def test_variance_grows_with_the_distance_up_to_what_networks_explain():
     far = rows(np.linspace(2, 60, 9), np.zeros(9), np.zeros(9))
     for path in (gap, far):
         variance = LEARNED.evaluate(path)
-        assert (np.diff(variance, axis=0) >= 0).all() and variance[-1, 0] > 0.05
+        assert (np.diff(variance, axis=0) >= 0).all() and variance[-1, 0] > 0.005
     np.testing.assert_allclose(LEARNED.evaluate(far)[-1], LEARNED.most)
+    np.testing.assert_allclose(
+        LEARNED.most, distance.MOST * np.var(np.sin(with_gap()[:, 0])) * np.array([1, 4]), rtol=0.1
+    )
     np.testing.assert_allclose(LEARNED.evaluate(far)[:, 1], 4 * LEARNED.evaluate(far)[:, 0])
 
 
@@ -87,6 +90,20 @@ def test_slopes_of_a_plane_are_its_own():
     slopes, most = slopes_along_columns(with_gap(), lambda X: (X @ np.array([[2.0], [0.0], [-1.0]]), None, None))
     np.testing.assert_allclose(slopes[:, 0], [4, 0, 1], rtol=1e-4)
     assert most.shape == (1,) and most[0] > 4
+
+
+def test_slopes_are_those_at_the_ends():
+    """The outer tenths of the rows are from 1.7 to 2; moved inwards by 0.1, the sine has the slope that it has half-way."""
+    slopes, _ = slopes_along_columns(with_gap(2000), waves)
+    expected = np.mean(np.cos(np.linspace(1.65, 1.95, 99)) ** 2)
+    np.testing.assert_allclose(slopes[0], expected * np.array([1, 4]), rtol=0.1)
+
+
+def test_beyond_an_end_the_squared_distance_counts_three_times_as_much_as_in_a_gap():
+    """As long as it is small."""
+    gap = np.flatnonzero((LEARNED.columns == 0) & (LEARNED.begins < 0) & (LEARNED.ends > 0)).item()
+    within, beyond = rows([LEARNED.begins[gap] + 0.01], [0], [0]), rows([LEARNED.high[0] + 0.01], [0], [0])
+    np.testing.assert_allclose(LEARNED.evaluate(beyond), 3 * LEARNED.evaluate(within), rtol=0.01)
 
 
 def test_a_constant_target_widens_nothing():
