@@ -32,6 +32,7 @@ from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.part import Distribution, Interval, Noise, Source
+from extranets.predictor.seen import SeenRows
 from extranets.predictor.units import fingerprint
 from extranets.uncertainty.components import Components
 
@@ -111,8 +112,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         )
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
         found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used, parting), units)
+        model = replace(found.model, seen=SeenRows.of(X, columns))
         # Nothing failed: only now is the estimator fitted.
-        self.set_fitted(found, fit_info(X.shape, begin))
+        self.set_fitted(replace(found, model=model), fit_info(X.shape, begin))
         return self
 
     def _parting(self, groups: Any, time: Any, used: npt.NDArray[np.bool_]) -> Parting | None:
@@ -364,7 +366,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            At least coverage / (1 - coverage) rows: 9 for 0.9, 99 for 0.99.
+            At least coverage / (1 - coverage) rows: 9 for 0.9, 99 for 0.99. Rows of the fit are recognised and refused.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
 
         Returns
@@ -381,6 +383,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         (100, 2)
         """
         X, y = self._check_held_out(X, y)
+        if self.model_.seen is not None:
+            self.model_.seen.refuse(X, y)
         self.model_ = replace(self.model_, conformal=self._chosen().conformal_of(X, y, self._machine()))
         return self
 

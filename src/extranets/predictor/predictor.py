@@ -29,6 +29,7 @@ from extranets.predictor.part import (
     Source,
     check_variances,
 )
+from extranets.predictor.seen import SeenRows
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 
@@ -56,6 +57,7 @@ class Predictor:
     expected: dict[str, Array] | None = None
     conformal: Conformal | None = None
     distance: Distance | None = None
+    seen: SeenRows | None = None  # unknown in files of early versions
 
     @classmethod
     def uncalibrated(
