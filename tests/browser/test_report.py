@@ -11,8 +11,8 @@ from PIL import Image
 from extranets.evaluation import coverage_table
 from extranets.plots.drawing import percent, share_range, short, tick_labels
 from extranets.report import render, summarise, summarise_run, write
-from extranets.studies import runs
-from extranets.studies.simulation import SimulationStudy
+from extranets.studies import registry
+from tests.report import run_folders
 from tests.report.examples import EVIL, fitted, made, of_size
 from tests.report.test_html import contrast
 from tests.report.test_summary import ODD
@@ -235,12 +235,21 @@ def test_odd_predictions_make_a_working_page(open_page, tmp_path, name):
     assert "NaN" not in page.locator("#rows-figure").inner_html() + page.locator("#curve-figure").inner_html()
 
 
-def test_a_run_is_shown(open_page, tmp_path):
-    runs.run(SimulationStudy(replications=1), tmp_path / "run", jobs=1, progress=False)
-    (tmp_path / "run.html").write_text(render(summarise_run(tmp_path / "run")), encoding="utf-8")
+@pytest.mark.parametrize("name", registry())
+def test_a_run_is_shown(open_page, tmp_path, name):
+    summary = summarise_run(run_folders.make(name, tmp_path / "run"))
+    (tmp_path / "run.html").write_text(render(summary), encoding="utf-8")
     page = open_page(tmp_path / "run.html", **PHONE)
-    assert overflow(page) <= 0 and page.get_by_role("img").count() == 2
-    assert page.get_by_role("table").count() >= 1
+    assert overflow(page) <= 0
+    assert page.get_by_role("img").count() == len(summary.figures["study"].charts) + 3 * (name == "simulation")
+    assert all(page.get_by_role("table", name=table.caption).is_visible() for table in summary.tables)
+    assert len(summary.comparison) > 0 or name in ("hypotheses", "decorrelation")  # beyond the paper
+    if summary.comparison:
+        assert page.get_by_text("“Reproduced”: this run could have given the printed figure.").is_visible()
+        printed = page.get_by_role("table", name=summary.compared.caption)
+        assert not printed.is_visible()
+        page.get_by_text(f"All {len(summary.comparison)} printed figures", exact=True).click()
+        assert printed.is_visible() and printed.locator("tbody tr").count() == len(summary.comparison)
 
 
 def test_long_names_do_not_run_out_of_the_page(open_page, tmp_path):

@@ -9,18 +9,13 @@ import pytest
 
 from extranets.report import render, summarise_run, write
 from extranets.studies import runs
-from extranets.studies._files import save_unit
-from extranets.studies.correlation import CorrelationStudy
-from extranets.studies.hypotheses import HypothesesStudy
-from extranets.studies.scores import MEASURES
-from extranets.studies.simulation import SimulationStudy
+from tests.report import run_folders
 
 
 @pytest.fixture(scope="module")
 def simulation(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "simulation"
-    runs.run(SimulationStudy(replications=2), folder, jobs=1, progress=False)
-    return folder
+    return run_folders.make("simulation", folder)
 
 
 def test_a_simulation_is_shown_with_its_tables_and_the_papers_figures(simulation):
@@ -66,8 +61,7 @@ def test_a_run_without_any_unit_makes_a_page(simulation, tmp_path):
 
 
 def test_the_correlation_study_has_a_table_for_each_kind(tmp_path):
-    runs.run(CorrelationStudy(B=5, T=8, fresh=2), tmp_path, jobs=1, progress=False)
-    summary = summarise_run(tmp_path)
+    summary = summarise_run(run_folders.make("correlation", tmp_path))
     assert [table.caption.split()[0] for table in summary.tables] == ["Single", "Averages", "True"]
     assert all("kind" not in table.headings for table in summary.tables)
     assert "joint resampling: 1.00" in summary.figures["study"].words()
@@ -75,15 +69,7 @@ def test_the_correlation_study_has_a_table_for_each_kind(tmp_path):
 
 
 def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
-    """A folder written by hand: the data sets are not part of the package."""
-    units = ["yacht-00", "yacht-01"]
-    about = {"study": "uci", "configuration": {"datasets": ["yacht"], "columns": ["extra-nets T=5"]}, "units": units}
-    (tmp_path / "units").mkdir()
-    (tmp_path / "run.json").write_text(json.dumps(about))
-    for split, unit in enumerate(units):
-        record = {"dataset": "yacht", "split": split, "column": "extra-nets T=5"} | dict.fromkeys(MEASURES, 1.0 + split)
-        content = {"unit": unit, "records": [record], "timings": {"extra-nets T=5": 0.25}}
-        (tmp_path / "units" / f"{unit}.json").write_text(json.dumps(content))
+    run_folders.uci(tmp_path)
     summary = summarise_run(tmp_path)
     (table,) = summary.tables
     cells = dict(zip(table.headings, (cell.text for cell in table.rows[0]), strict=True))
@@ -92,13 +78,7 @@ def test_the_uci_study_shows_seconds_and_printed_figures(tmp_path):
 
 
 def test_a_study_of_what_the_paper_leaves_open_is_shown_without_verdicts(tmp_path):
-    """One unit of two: the page of an unfinished run."""
-    study = HypothesesStudy(replications=1)
-    units = ["as-read-linear-0000", "wider-linear-0000"]
-    (tmp_path / "units").mkdir()
-    about = {"study": "hypotheses", "configuration": {"replications": 1, "seed": 0}, "units": units}
-    (tmp_path / "run.json").write_text(json.dumps(about))
-    save_unit(tmp_path, units[1], study.run(units[1]))
+    run_folders.hypotheses(tmp_path)
     summary = summarise_run(tmp_path)
     (table,) = summary.tables
     assert len(table.rows) == 3 and summary.comparison == []
