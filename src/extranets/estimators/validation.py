@@ -16,7 +16,7 @@ from extranets.uncertainty.predictive import check_tails
 
 
 def check_training_table(
-    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, fewest: int = 2
 ) -> tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """X as float64 (dense or CSR), y as given (1-D or 2-D), weights as float64; rows of weight zero are left out.
 
@@ -30,7 +30,7 @@ def check_training_table(
     _refuse_target(y)
     X, y = validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64,
-        order="C", ensure_all_finite=False, ensure_min_samples=2,
+        order="C", ensure_all_finite=False, ensure_min_samples=fewest,
     )  # fmt: skip
     _refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     y = np.asarray(y, dtype=np.float64)
@@ -38,7 +38,7 @@ def check_training_table(
     used = weight > 0
     if not used.all():
         X, y, weight = X[used], y[used], weight[used]
-    if len(y) < 2:
+    if len(y) < fewest:
         raise ValueError(f"At least two rows need a positive sample_weight; got {len(y)} (n_samples={len(y)}).")
     weight = weight / weight.max()  # so that no sum overflows
     return X, y, weight / weight.mean(), used

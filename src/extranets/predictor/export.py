@@ -60,6 +60,8 @@ def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> 
 def _bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Array) -> Bounds:
     """Shape: inputs ``(n, k)``, standardised; mean, std ``(n, n_outputs)``, in the target's units."""
     interval = model.interval_in_use
+    if model.adaptive is not None:
+        return model.adaptive.graph_bounds(mean, std, levels, model.distribution, model.construction())
     if model.conformal is not None:
         return model.conformal.graph_bounds(mean, std, levels, model.construction())
     if interval.own_bounds:
@@ -69,12 +71,18 @@ def _bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Ar
     return [(mean + std * low, mean + std * high) for low, high in zip(below, above, strict=True)]
 
 
+def _interval_name(model: Predictor) -> str:
+    if model.adaptive is not None:
+        return "adaptive"
+    return "conformal" if model.conformal is not None else model.interval
+
+
 def _metadata(model: Predictor, levels: Array, shape: Sequence[int | str], about: dict[str, Any]) -> dict[str, str]:
     facts = {
         **about,
         "extranets_version": version("extranets"),
         "target_shape": list(shape),
         "coverage": levels.tolist(),
-        "interval": "conformal" if model.conformal is not None else model.interval,
+        "interval": _interval_name(model),
     }
     return {name: fact if isinstance(fact, str) else json.dumps(fact) for name, fact in facts.items()}

@@ -14,6 +14,7 @@ from extranets.engine import Machine
 from extranets.held_out import Sample
 from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types
+from extranets.predictor.adaptive import Adaptive
 from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores, held_out_std, learn_intervals
 from extranets.predictor.conformal import Conformal
 from extranets.predictor.distance import Distance
@@ -56,6 +57,7 @@ class Predictor:
     distribution: Distribution
     expected: dict[str, Array] | None = None
     conformal: Conformal | None = None
+    adaptive: Adaptive | None = None
     distance: Distance | None = None
     seen: SeenRows | None = None  # unknown in files of early versions
 
@@ -144,6 +146,8 @@ class Predictor:
     def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
         """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
         parts = self.components(X, machine)
+        if self.adaptive is not None:
+            return parts, self.adaptive.bounds(parts, levels, self.distribution, self.construction())
         if self.conformal is not None:
             return parts, self.conformal.bounds(parts, levels, self.construction())
         if self.interval_in_use.own_bounds:
@@ -180,6 +184,18 @@ class Predictor:
         """What makes intervals cover by construction, from rows that were not used to fit. Shape: y ``(n, n_outputs)``."""
         return Conformal.learn(self.units.as_target(y), self.components(X, machine), self.construction())
 
+    def updated(self, X: Any, y: Array, machine: Machine) -> Predictor:
+        """With intervals that have followed the errors of further rows, in their order. Shape: y ``(n, n_outputs)``."""
+        if self.interval_in_use.own_bounds:
+            raise ValueError(
+                f"update moves bounds in units of the predicted standard deviation, which those of interval={self.interval!r} are "
+                "not; choose another interval."
+            )
+        parts, construction = self.components(X, machine), self.construction()
+        before = self.adaptive or Adaptive.start(self.distribution, self.n_outputs, construction)
+        mean, std = parts.mean.reshape(y.shape), parts.std.reshape(y.shape)
+        return replace(self, adaptive=before.updated(y, mean, std, construction), conformal=None)
+
     def recalibrated(
         self,
         sample: Sample,
@@ -201,7 +217,7 @@ class Predictor:
         kept = {name: each.relearned(evidence, variance) for name, each in self.intervals.items()}
         fresh = [kind for kind in kinds if kind.name not in kept]
         found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), learn_shape)
-        model = replace(self, **vars(found), conformal=None)
+        model = replace(self, **vars(found), conformal=None, adaptive=None)
         return (
             model.expecting(evidence)
             if expects and model.interval in model.intervals
@@ -248,6 +264,8 @@ class Predictor:
         if self.conformal is not None:
             self.conformal.check_fits(self.units, self.construction())
             require(self.conformal.construction["interval"] in INTERVALS, "conformal scores of an unknown interval")
+        if self.adaptive is not None:
+            self.adaptive.check_fits(self.n_outputs, self.construction())
         if self.expected is not None:
             check_types(self.expected, dict.fromkeys(EXPECTED, Array))
             for name, values in self.expected.items():

@@ -118,6 +118,14 @@ class TablePredictions(ABC):
             self.regressor_.conformalize(encoded, y)
         return self
 
+    @_if_inside("update")
+    def update(self, X: Any, y: Any) -> Self:
+        """Let intervals follow the errors of new rows, in their order: see the regressor's own method."""
+        encoded = self.encode(X)
+        with naming_rows(encoded):
+            self.regressor_.update(encoded, y)
+        return self
+
     @_if_inside("estimate_noise")
     def estimate_noise(self, X: Any, y: Any) -> Self:
         """Set the residual variance from rows that were not used to fit: see the regressor's own method."""
