@@ -39,12 +39,12 @@ def test_rmse_agrees_with_the_prototype_on_a_small_set():
     assert abs(rmse.mean() - PROTOTYPE["boston"][0]) < 2 * standard_error(rmse)
 
 
-def test_intervals_cover_less_outside_the_training_rows():
+def test_intervals_cover_far_from_the_training_rows_too():
     """1,000 test rows: four standard errors of a share of 0.9 are 0.038, and a fit to 300 rows is not exact."""
     coverage = far_coverage("plane", 1)
     assert set(coverage) == {"calibrated", "total", "paper"}
     for values in coverage.values():
-        assert values.shape == (1, 5) and abs(values[0, 0] - 0.9) < 0.08 and values[0, -1] < values[0, 0]
+        assert values.shape == (1, 5) and abs(values[0, 0] - 0.9) < 0.08 and values.min() > 0.9 - 0.08
     assert coverage["paper"][0, -1] < coverage["total"][0, -1]
 
 

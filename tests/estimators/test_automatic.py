@@ -14,6 +14,7 @@ from extranets.data import linear_process
 from extranets.estimators.automatic import AUTOMATIC, HUGE_TABLE, LARGE_TABLE, LEVELS, SMALL_TABLE, follow_rows
 from extranets.estimators.extra_nets import PRESETS
 from extranets.estimators.settings import auto_epochs, resolve
+from extranets.held_out import Sample
 from extranets.predictor.noise import NetworkNoise
 
 SETTINGS = (*AUTOMATIC, "numeric_encoding", "noise_model")  # parameters that may be "auto"
@@ -212,9 +213,10 @@ def test_settings_are_in_model_files(table, tmp_path):
 
 
 def test_cv_plus_leaves_every_row_out():
-    plan = ExtraNetsRegressor(interval="cv+")._plan(30_000, seed=0)
+    sample = Sample(*(np.zeros((30_000, 1), dtype=np.float32) for _ in range(2)), np.ones(30_000))
+    plan = ExtraNetsRegressor(interval="cv+")._plan(sample, seed=0)
     assert plan.n_folds == 5 and (plan.fold_of_row >= 0).all()
-    assert ExtraNetsRegressor()._plan(30_000, seed=0).n_folds == 1
+    assert ExtraNetsRegressor()._plan(sample, seed=0).n_folds == 1
 
 
 # -- presets -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from extranets import DeepEnsembleRegressor, DeltaMethodRegressor, ExtraNetsRegr
 from extranets.encodings import PiecewiseLinear
 from extranets.engine import reference
 from extranets.engine.reference_encoding import encoded
+from extranets.held_out import Sample
 from tests.estimators.conftest import small
 
 KINDS = ["piecewise_linear", "periodic"]
@@ -90,7 +91,8 @@ def test_encodings_ignore_rows_that_are_held_out(table):
     """The largest value of a column is an edge if the row is trained on, and none if it is held out."""
     X, y, *_ = table
     model = ExtraNetsRegressor(2, max_iter=2, numeric_encoding="piecewise_linear", noise="holdout", random_state=0)
-    held = model._plan(len(y), extranets._random.draw_seed(0)).fold_of_row == 0
+    sample = Sample(*(np.zeros((len(y), 1), dtype=np.float32) for _ in range(2)), np.ones(len(y)))
+    held = model._plan(sample, extranets._random.draw_seed(0)).fold_of_row == 0
     model.fit(X, y)
     largest = scaled(model, X[~held])[:, 0].max()
     assert edges(model).edges_of_columns()[0][-1] == np.float32(largest)

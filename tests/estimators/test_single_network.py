@@ -22,7 +22,14 @@ from extranets.networks import draw_members
 pytestmark = pytest.mark.filterwarnings("ignore:J'J is near singular", "ignore:.*out-of-bag")
 
 TRAINING = {"hidden_layer_sizes": (12, 6), "max_iter": 25, "random_state": 5}
-PLAIN = {"keep_prob": 1.0, "numeric_encoding": None, "learning_rate_init": 0.01, "batch_size": 32, "alpha": 0.1}
+PLAIN = {
+    "distance_factor": 0,
+    "keep_prob": 1.0,
+    "numeric_encoding": None,
+    "learning_rate_init": 0.01,
+    "batch_size": 32,
+    "alpha": 0.1,
+}
 
 REDUCED = [
     ExtraNetsRegressor(1, **PLAIN, **TRAINING),

@@ -179,6 +179,7 @@ def paper_model(hidden, n_members, seed, **changes):
         "numeric_encoding": None,
         "noise_model": "constant",
         "distribution": "normal",
+        "distance_factor": 0.0,
     }
     return extranets.ExtraNetsRegressor(n_members, hidden, **{**settings, **changes})
 
