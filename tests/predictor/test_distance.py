@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from extranets import ExtraNetsRegressor, StackedNetsRegressor
-from extranets.predictor import distance
-from extranets.predictor.distance import Distance, slopes_along_columns, stretches
+from extranets.predictor import covered, distance
+from extranets.predictor.covered import stretches
+from extranets.predictor.distance import Distance, slopes_along_columns
 from tests.graphs import run
 
 RANDOM = np.random.default_rng(0)
@@ -58,7 +59,7 @@ def test_distances_are_those_from_the_nearest_training_value():
     for column in range(3):
         values = X[:, column]
         nearest = np.sort(np.abs(values[:, None] - values[None, :]) + 9 * np.eye(len(values), dtype=np.float32), axis=1)
-        usual = max(np.quantile(nearest[:, 0], distance.USUAL), distance.LEAST_USUAL)
+        usual = max(np.quantile(nearest[:, 0], covered.USUAL), covered.LEAST_USUAL)
         expected = np.maximum(np.abs(new[:, column, None] - values).min(axis=1) - usual, 0)
         np.testing.assert_allclose(found[:, column], expected, atol=2e-6)
 
@@ -112,7 +113,7 @@ def test_a_constant_target_widens_nothing():
 
 
 def test_of_many_gaps_the_widest_are_kept(monkeypatch):
-    monkeypatch.setattr(distance, "MOST_GAPS", 2)
+    monkeypatch.setattr(covered, "MOST_GAPS", 2)
     values = np.repeat([0.0, 1, 3, 4, 7, 8], 9)
     learned = Distance.learn(rows(values), lambda X: (X, None, None), 1.0)
     assert learned.begins == pytest.approx([1.01, 4.01]) and learned.ends == pytest.approx([2.99, 6.99])
