@@ -8,7 +8,8 @@ from sklearn.linear_model import LinearRegression
 
 from extranets.comparison import NAMES, CvPlusRegressor, candidate, compare, rank
 from extranets.data import simulated_rents
-from extranets.evaluation import OutOfFold, sample_rows
+from extranets.evaluation import OutOfFold, cross_validate, drawn_rows
+from extranets.tables import check_parting
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +56,48 @@ def test_the_standard_error_is_that_of_row_by_row_differences():
     assert second.behind_se == pytest.approx(differences.std(ddof=1) / 2)
 
 
-def test_a_large_table_is_sampled_in_order(rents):
-    X, y = sample_rows(*rents, 40, seed=1)
-    assert len(y) == 40 and X.index.is_monotonic_increasing
-    np.testing.assert_array_equal(y, rents[1][X.index])
-    assert sample_rows(*rents, 150, seed=1)[1] is rents[1]
+def test_a_large_table_is_sampled_in_order():
+    rows = drawn_rows(150, 40, seed=1)
+    assert len(rows) == 40 and (np.diff(rows) > 0).all() and rows.max() > 100
+    assert drawn_rows(150, 150, seed=1).tolist() == list(range(150))
+
+
+def test_folds_of_every_method_are_whole_groups_or_later_rows(rents):
+    X, y = rents
+    number = np.arange(len(y)) // 10
+    seen = []
+
+    class Spy(CvPlusRegressor):
+        def fit(self, X, y, *, groups=None, time=None):
+            seen.append((X.index, groups, time))
+            return super().fit(X, y, groups=groups, time=time)
+
+    for kind in ("groups", "time"):
+        seen.clear()
+        table = X.select_dtypes("number").fillna(0.0).astype(float)
+        parting = check_parting(**{"groups": None, "time": None, kind: number}, n_rows=len(y))
+        found = cross_validate(Spy(LinearRegression(), n_folds=3), table, y, n_folds=3, parting=parting)
+        assert found.parting == kind and found.n_judged == 3
+        for (train, groups, time), rows in zip(seen, folds_of(found), strict=True):
+            own = groups if kind == "groups" else time
+            np.testing.assert_array_equal(own, number[train])
+            assert not set(number[train]) & set(number[rows])
+            assert kind == "groups" or number[train].max() < number[rows].min()
+
+
+def folds_of(found):
+    """Rows of each fold, which are in order within a fold."""
+    return np.split(found.rows, np.flatnonzero(np.diff(found.rows) < 0) + 1)
+
+
+def test_trees_keep_groups_whole_and_blocks_of_time_together():
+    X, y = np.arange(60.0)[:, None], np.arange(60.0)
+    number = np.repeat(np.arange(12), 5)
+    for kind in ("groups", "time"):
+        fitted = CvPlusRegressor(LinearRegression(), n_folds=4).fit(X, y, **{kind: number})
+        fold_of = [set(fitted.fold_of_row_[number == group]) for group in range(12)]
+        assert all(len(folds) == 1 for folds in fold_of) and len(fitted.fold_models_) == 4
+        assert kind == "groups" or np.count_nonzero(np.diff(fitted.fold_of_row_)) == 3
 
 
 def test_every_name_makes_a_regressor_and_others_are_refused():

@@ -195,7 +195,7 @@ def test_r2_of_held_out_rows_is_that_of_predictions(predictions):
     p = predictions
     found = OutOfFold(0.9, 5, 2, np.arange(len(p)), p.y, p.mean, np.stack(p.at(0.9), axis=1), 0.0)
     assert found.scores()["r2"] == scores(p)["r2"] == r_squared(p.y, p.mean)
-    assert found.as_dict() == {"n_folds": 5, "n_judged": 2, "n_rows": len(p), **found.scores()}
+    assert found.as_dict() == {"n_folds": 5, "n_judged": 2, "n_rows": len(p), "parting": None, **found.scores()}
 
 
 def test_r2_of_targets_that_are_all_the_same_is_not_a_number():

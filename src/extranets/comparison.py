@@ -12,11 +12,12 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from extranets._arrays import Array
-from extranets._sklearn import BaseEstimator, RegressorMixin
+from extranets._sklearn import BaseEstimator, RegressorMixin, rows_of
 from extranets.estimators import METHODS
 from extranets.estimators.copies import CopiedRowsWarning
-from extranets.evaluation import OutOfFold, sample_rows
-from extranets.tables import TableRegressor, cross_validate_table
+from extranets.evaluation import OutOfFold, drawn_rows
+from extranets.parting import Parting, fold_of_row
+from extranets.tables import TableRegressor, check_parting, cross_validate_table
 from extranets.uncertainty.conformal import cv_plus_interval
 
 TREES = ("gradient boosting", "extra-trees")
@@ -28,24 +29,38 @@ MOST_ROWS = 10_000  # a larger table is cut down to so many rows, unless more ar
 class CvPlusRegressor(RegressorMixin, BaseEstimator):
     """Any scikit-learn regressor with CV+ intervals (Barber et al. 2021), so that trees can be compared with networks."""
 
+    leaves_rows_out = True
+
     def __init__(self, estimator: Any, n_folds: int = 5, random_state: int = 0) -> None:
         self.estimator = estimator
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Array) -> CvPlusRegressor:
-        from sklearn.model_selection import KFold
-
+    def fit(self, X: Any, y: Array, *, groups: Any = None, time: Any = None) -> CvPlusRegressor:
+        """Folds are whole groups, or blocks of time; other folds may be later, which is CV+."""
         X = np.asarray(X)
-        folds = KFold(self.n_folds, shuffle=True, random_state=self.random_state)
-        self.fold_of_row_, self.residuals_ = np.empty(len(y), dtype=np.intp), np.empty(len(y))
+        self.fold_of_row_, self.residuals_ = self._folds(Parting.of(groups, time, len(y)), len(y)), np.empty(len(y))
         self.fold_models_ = []
-        for fold, (train, held) in enumerate(folds.split(X)):
-            model = clone(self.estimator).fit(X[train], y[train])
-            self.fold_of_row_[held], self.residuals_[held] = fold, np.abs(model.predict(X[held]) - y[held])
+        for fold in range(int(self.fold_of_row_.max()) + 1):
+            held = self.fold_of_row_ == fold
+            model = clone(self.estimator).fit(X[~held], y[~held])
+            self.residuals_[held] = np.abs(model.predict(X[held]) - y[held])
             self.fold_models_.append(model)
         self.model_ = clone(self.estimator).fit(X, y)
         return self
+
+    def _folds(self, parting: Parting | None, n_rows: int) -> npt.NDArray[np.intp]:
+        """Shape: ``(n_rows,)``."""
+        from sklearn.model_selection import KFold
+
+        if parting is not None:
+            n_folds = self.n_folds - parting.looks_back
+            return fold_of_row(n_rows, n_folds, self.random_state, parting) + parting.looks_back
+        found = np.empty(n_rows, dtype=np.intp)
+        folds = KFold(self.n_folds, shuffle=True, random_state=self.random_state)
+        for fold, (_, held) in enumerate(folds.split(found)):
+            found[held] = fold
+        return found
 
     def predict(self, X: Any) -> Array:
         return self.model_.predict(np.asarray(X))
@@ -99,6 +114,8 @@ def compare(
     n_folds: int = 5,
     max_rows: int = MOST_ROWS,
     seed: int = 0,
+    groups: Any = None,
+    time: Any = None,
     n_jobs: int | None = None,
     table_settings: dict[str, Any] | None = None,
     begin: Callable[[str, int, int], object] | None = None,
@@ -113,6 +130,8 @@ def compare(
     coverage : of the intervals that are judged
     max_rows : a larger table is cut down to so many rows, drawn at random
     seed : of the rows that are drawn, the folds and the methods
+    groups, time : arrays of shape (n,), optional
+        Folds are then whole groups, or later than the rows of the fit (see :func:`extranets.evaluation.cross_validate`).
     table_settings : arguments of :class:`extranets.tables.TableRegressor`
     begin : called with a method's name, the number of a fold from 1, and the number of folds
 
@@ -121,7 +140,10 @@ def compare(
     comparisons : list of Comparison, the smallest interval score first
     failed : dict from the names of methods that could not be fitted to the reasons
     """
-    X, y = sample_rows(X, np.asarray(y, dtype=np.float64), max_rows, seed)
+    parting = check_parting(groups, time, len(X))
+    rows = drawn_rows(len(X), max_rows, seed)
+    X, y = rows_of(X, rows), np.asarray(y, dtype=np.float64)[rows]
+    parting = None if parting is None else parting.part(rows)
     settings = table_settings or {}
     # Before any method is tried: a fault of the table is not theirs.
     schema = TableRegressor(**settings).learn_schema(X)
@@ -143,6 +165,7 @@ def compare(
                     n_folds=n_folds,
                     enough_rows=len(y),
                     seed=seed,
+                    parting=parting,
                     begin_fold=fold,
                 )
         except (ValueError, ArithmeticError) as error:

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from extranets import metrics
 from extranets._arrays import Array
 from extranets._sklearn import rows_of
+from extranets.held_out import cross_validation
+from extranets.parting import Parting
 from extranets.predictor.distributions import Normal
 from extranets.predictor.part import Distribution
 from extranets.uncertainty.predictive import SMALLEST_STD
@@ -215,6 +217,9 @@ class OutOfFold:
     mean: Array
     bounds: Array
     seconds: float  # to fit one fold's model, on average
+    parting: str | None = (
+        None  # "groups" where folds are whole groups, "time" where they are later than the rows of the fit
+    )
 
     @property
     def row_scores(self) -> Array:
@@ -238,9 +243,10 @@ class OutOfFold:
             "interval_score": metrics.interval_score(self.y, lower, upper, self.coverage),
         }
 
-    def as_dict(self) -> dict[str, int | float]:
+    def as_dict(self) -> dict[str, Any]:
         """The scores, with the numbers of folds and rows that they come from."""
-        return {"n_folds": self.n_folds, "n_judged": self.n_judged, "n_rows": len(self.y), **self.scores()}
+        counts = {"n_folds": self.n_folds, "n_judged": self.n_judged, "n_rows": len(self.y)}
+        return {**counts, "parting": self.parting, **self.scores()}
 
 
 ENOUGH_ROWS = 10_000  # so many held-out rows tell an error to about one per cent
@@ -255,6 +261,7 @@ def cross_validate(
     n_folds: int = 5,
     enough_rows: int = ENOUGH_ROWS,
     seed: int = 0,
+    parting: Parting | None = None,
     begin_fold: Callable[[int, int], object] | None = None,
 ) -> OutOfFold:
     """Hold out one fold after the other: fit a clone of ``model`` to the rest, and predict the rows that were held out.
@@ -270,6 +277,9 @@ def cross_validate(
     n_folds : how many parts the rows are divided into, at random
     enough_rows : no further fold is held out once so many rows have been predicted
     seed : decides which rows make a fold
+    parting : Parting, optional
+        What rows have in common: folds are then whole groups; or blocks of time, the latest first, and models see nothing but
+        earlier rows. It is told to models that leave rows out themselves.
     begin_fold : called before each fold, with its number, from 1, and how many will be held out
 
     Examples
@@ -282,30 +292,55 @@ def cross_validate(
     ['coverage', 'coverage_high', 'coverage_low', 'interval_score', 'mean_width', 'r2', 'rmse']
     """
     from sklearn.base import clone
-    from sklearn.model_selection import KFold
 
     y = np.asarray(y, dtype=np.float64)
     if len(y) < n_folds:
         raise ValueError(f"{n_folds} folds need at least as many rows; there are {len(y)}. Use fewer folds.")
-    n_judged = min(n_folds, -(-enough_rows // (len(y) // n_folds)))
+    folds = _folds(len(y), n_folds, seed, parting)
+    n_judged = min(len(folds), -(-enough_rows // (len(y) // n_folds)))
     parts, seconds = [], 0.0
-    for fold, (train, test) in enumerate(KFold(n_folds, shuffle=True, random_state=seed).split(y)):
-        if fold == n_judged:
-            break
+    for fold, (train, test) in enumerate(folds[:n_judged]):
         if begin_fold is not None:
             begin_fold(fold + 1, n_judged)
         begin = time.perf_counter()
-        fitted = clone(model).fit(rows_of(X, train), y[train])
+        fitted = clone(model).fit(rows_of(X, train), y[train], **_told(model, parting, train))
         seconds += time.perf_counter() - begin
         held = rows_of(X, test)
         parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
     rows, observed, mean, bounds = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return OutOfFold(coverage, n_folds, n_judged, rows, observed, mean, bounds, seconds / n_judged)
+    kind = None if parting is None else parting.kind
+    return OutOfFold(coverage, len(folds), n_judged, rows, observed, mean, bounds, seconds / n_judged, kind)
 
 
-def sample_rows(X: Any, y: Array, max_rows: int, seed: int) -> tuple[Any, Array]:
-    """At most ``max_rows`` rows, drawn at random, in the order they had."""
-    if len(y) <= max_rows:
-        return X, y
-    rows = np.sort(np.random.default_rng(seed).choice(len(y), max_rows, replace=False))
-    return rows_of(X, rows), y[rows]
+Rows = npt.NDArray[np.intp]
+
+
+def _folds(n_rows: int, n_folds: int, seed: int, parting: Parting | None) -> list[tuple[Rows, Rows]]:
+    """Rows to fit to, and rows to judge."""
+    from sklearn.model_selection import KFold
+
+    if parting is None:
+        return list(KFold(n_folds, shuffle=True, random_state=seed).split(np.empty(n_rows)))
+    plan = cross_validation(n_rows, n_folds, 1, seed, parting=parting)
+    return [(np.flatnonzero(plan.seen(fold)), np.flatnonzero(plan.fold_of_row == fold)) for fold in range(plan.n_folds)]
+
+
+def _told(model: Any, parting: Parting | None, rows: Rows) -> dict[str, Rows]:
+    """What a fit to some rows is told of what they have in common, if it leaves rows out, and there are several parts."""
+    if parting is None or not getattr(model, "leaves_rows_out", False):
+        return {}
+    number = parting.number[rows]
+    return {parting.kind: number} if (number != number[0]).any() else {}
+
+
+def drawn_rows(n_rows: int, max_rows: int, seed: int) -> Rows:
+    """At most ``max_rows`` rows, drawn at random, in the order they had.
+
+    Examples
+    --------
+    >>> drawn_rows(3, 5, seed=0).tolist(), len(drawn_rows(10, 5, seed=0))
+    ([0, 1, 2], 5)
+    """
+    if n_rows <= max_rows:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, max_rows, replace=False))

@@ -704,3 +704,64 @@ def test_infinite_scores_do_not_lose_the_model(here, tmp_path):
     done = here("fit", tmp_path / "few.csv", "-t", "y", *small, *levels)
     assert done.returncode == 0 and "intervals are infinite" in done.stderr, done.stderr
     assert "inf" in done.stdout and package.load(tmp_path / "m.xnet").regressor_.interval == "cv+"
+
+
+# -- groups and time -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """A series that drifts, of eight shops, in the order of days."""
+    random = np.random.default_rng(0)
+    day, shop = pandas.date_range("2023-01-01", periods=400), random.integers(0, 8, 400)
+    level = random.normal(size=8)[shop] + 0.01 * np.arange(400)
+    table = pandas.DataFrame(
+        {"day": day.strftime("%d.%m.%Y"), "shop": [f"s{k}" for k in shop], "ad": random.normal(size=400)}
+    )
+    table["sold"] = level + table["ad"] + 0.3 * random.normal(size=400)
+    folder = tmp_path_factory.mktemp("visits")
+    table[:300].to_csv(folder / "train.csv", index=False)
+    table[300:].to_csv(folder / "test.csv", index=False)
+    return folder
+
+
+def test_fit_by_time_or_group(visits, here, tmp_path):
+    model = tmp_path / "m.xnet"
+    fit = ("fit", visits / "train.csv", "-t", "sold", *QUICK, "--folds", 2, "-o", model)
+    at_random = here(*fit)
+    assert "order of the date 'day'" in at_random.stderr and "(--time day)" in at_random.stderr
+    by_time = here(*fit, "--time", "day")
+    assert "order of the date" not in by_time.stderr and "200 held-out rows" in by_time.stdout
+    assert "each later than the rows of its fit" in " ".join(by_time.stdout.split())
+    told = json.loads(here(*fit, "-q", "--json", "--group", "shop").stdout)
+    assert told["cross_validation"]["parting"] == "groups" and told["group"] == "shop" and told["time"] is None
+    assert [column["name"] for column in told["columns"]] == ["day", "ad"]
+    assert "shop" in here("info", model).stdout
+    kept = json.loads(here(*fit, "-q", "--json", "--group", "shop", "--features", "shop,ad").stdout)
+    assert {column["name"] for column in kept["columns"]} == {"shop", "ad"}
+
+
+def test_wrong_groups_and_times_are_refused(visits, here):
+    fit = ("fit", visits / "train.csv", "-t", "sold")
+    for given, words in (
+        (("--time", "dya"), "Did you mean day?"),
+        (("--group", "sold"), "sold is the target"),
+        (("--group", "shop", "--time", "day"), "not both"),
+    ):
+        done = here(*fit, *given)
+        assert done.returncode == 2 and words in " ".join(done.stderr.split()), done.stderr
+    done = here(*fit, "--time", "shop")
+    assert done.returncode == 3 and "column 'shop'" in done.stderr
+    done = here(*fit, "--time", "day", "--method", "pbp")
+    assert done.returncode == 1 and "PBPRegressor leaves none out" in done.stderr
+
+
+def test_compare_by_time(visits, here):
+    methods = ("--method", "stack", "--method", "extra-trees", "--method", "pbp", "--folds", 2)
+    told = json.loads(
+        here("compare", visits / "train.csv", "-t", "sold", *methods, "-q", "--json", "--time", "day").stdout
+    )
+    assert not told["failed"] and len(told["methods"]) == 3
+    at_random = json.loads(here("compare", visits / "train.csv", "-t", "sold", *methods, "-q", "--json").stdout)
+    rmse = [{line["method"]: line["rmse"] for line in each["methods"]} for each in (told, at_random)]
+    assert all(rmse[0][name] > rmse[1][name] for name in ("stack", "extra-trees"))

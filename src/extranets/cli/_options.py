@@ -54,6 +54,20 @@ Id = Annotated[
         "--id", help="Column that names the rows. It is not a feature; `predict` writes it beside predictions."
     ),
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the group of each row (a person, a school), where new rows will be of other groups. Whole groups are "
+        "left out when intervals are learned and in the cross-validation. It is no feature unless --features names it."
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of dates or numbers, where new rows will be later. Intervals are learned from, and the cross-validation "
+        "judges, rows later than those that networks saw. It stays a feature."
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,6 +14,7 @@ from extranets.cli._options import (
     DropMissing,
     Encoding,
     Features,
+    Group,
     Id,
     Jobs,
     Json,
@@ -24,9 +25,10 @@ from extranets.cli._options import (
     Seed,
     TableFile,
     Target,
+    Time,
 )
 from extranets.cli._printing import figure, percent, print_json, say, show
-from extranets.cli._reading import Reading, read_training
+from extranets.cli._reading import Named, Reading, read_training
 
 if TYPE_CHECKING:
     from extranets.comparison import Comparison
@@ -48,6 +50,8 @@ def compare(
     rows: Rows = 10_000,
     features: Features = None,
     id: Id = None,
+    group: Group = None,
+    time: Time = None,
     kind: Kinds = None,
     max_categories: MaxCategories = 30,
     na: Missing = None,
@@ -62,7 +66,8 @@ def compare(
     """Cross-validate every method, and scikit-learn's trees, on a table, and rank them by interval score.
 
     The interval score is the mean width of the intervals plus a penalty for rows outside: smaller is better. The column "behind
-    the best" is the difference from the best method, with its standard error. Trees get CV+ intervals.
+    the best" is the difference from the best method, with its standard error. Trees get CV+ intervals. With --group, folds are whole
+    groups; with --time, they are later than the rows of the fit.
 
     Examples:
 
@@ -78,7 +83,7 @@ def compare(
         check_name("--method", name, NAMES)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
-    training = read_training(table, target, features, id, style, reading)
+    training = read_training(table, target, features, Named(id, group, time), column_kinds, style, reading)
     check_folds(folds, min(rows, len(training)))
     if len(training) > rows:
         say(f"Comparing on {rows:,} of {len(training):,} rows, drawn at random; --rows takes more.")
@@ -90,6 +95,8 @@ def compare(
         n_folds=folds,
         max_rows=rows,
         seed=seed,
+        groups=training.groups,
+        time=training.time,
         n_jobs=jobs,
         table_settings={"kinds": column_kinds, "max_categories": max_categories, "na_values": reading.na_values},
         begin=None if quiet else lambda name, fold, n: say(f"{name}: fold {fold} of {n}"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
@@ -17,6 +17,7 @@ from extranets.cli._options import (
     DropMissing,
     Encoding,
     Features,
+    Group,
     Id,
     Jobs,
     Json,
@@ -27,9 +28,10 @@ from extranets.cli._options import (
     Seed,
     TableFile,
     Target,
+    Time,
 )
 from extranets.cli._printing import count, figure, percent, print_json, say, show
-from extranets.cli._reading import Reading, read_training
+from extranets.cli._reading import Named, Reading, read_training
 from extranets.cli._stack import models_table
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from extranets.tables import Labelled, Listener, Schema, TableRegressor
 
 MOST_COLUMNS = 60  # that the summary shows
+HELD_OUT = {None: "", "groups": " of whole groups", "time": ", each later than the rows of its fit"}
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
 Method = Annotated[
@@ -85,6 +88,8 @@ def fit(
     set: Set = None,
     tune: Tune = None,
     id: Id = None,
+    group: Group = None,
+    time: Time = None,
     kind: Kinds = None,
     max_categories: MaxCategories = 30,
     na: Missing = None,
@@ -117,11 +122,13 @@ def fit(
 
       extranets fit train.csv -t price --kind zip=category --max-categories 200
 
+      extranets fit train.csv -t price --time sold
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
     from extranets.tables import TableRegressor, fit_table
 
-    begin = time.perf_counter()
+    begin = perf_counter()
     (level,) = check_coverage([coverage])
     check_output(output, table)
     method = method or ("stack" if preset is None else "extra-nets")
@@ -129,18 +136,27 @@ def fit(
     network, given = _network(method, _named_settings(method, effort, preset), set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
-    training = read_training(table, target, features, id, style, reading)
+    training = read_training(table, target, features, Named(id, group, time), column_kinds, style, reading)
     check_folds(folds, len(training))
     model = TableRegressor(
         network, kinds=column_kinds, max_categories=max_categories, na_values=reading.na_values, strict=strict
     )
     told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
-    held_out = fit_table(
-        model, training.X, training.y, budget=tune, fixed=given, coverage=level, n_folds=folds, seed=seed, listener=told
-    )
-    asked = {"id": id, "method": method, "preset": preset, "effort": effort, "tuned_for": tune, "coverage": level}
+    judged: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
+    order: dict[str, Any] = {"groups": training.groups, "time": training.time}
+    held_out = fit_table(model, training.X, training.y, budget=tune, fixed=given, **judged, **order, listener=told)
+    asked = {
+        "id": id,
+        "group": group,
+        "time": time,
+        "method": method,
+        "preset": preset,
+        "effort": effort,
+        "tuned_for": tune,
+        "coverage": level,
+    }
     about = _save(model, output, training, held_out, asked)
-    _tell(model, output, about, len(training), time.perf_counter() - begin, json)
+    _tell(model, output, about, len(training), perf_counter() - begin, json)
 
 
 def _check_search(folds: int, tune: float | None, method: str) -> None:
@@ -228,9 +244,9 @@ def _listener(training: Labelled, columns: bool, progress: bool, final_fits: int
         def begins_fold(self, number: int, n_folds: int) -> None:
             to_come = n_folds - number + 1 + final_fits
             if number == 1:
-                self.begin, left = time.perf_counter(), f"{to_come} fits in all"
+                self.begin, left = perf_counter(), f"{to_come} fits in all"
             else:
-                left = f"about {in_words((time.perf_counter() - self.begin) / (number - 1) * to_come)} left"
+                left = f"about {in_words((perf_counter() - self.begin) / (number - 1) * to_come)} left"
             if progress:
                 say(f"Fold {number} of {n_folds}, {left}:")
 
@@ -280,7 +296,9 @@ def _tell(model: TableRegressor, output: Path, about: dict[str, Any], n_rows: in
 
 def _judgement(judged: dict[str, Any], level: float) -> Table:
     rows = count(judged["n_rows"], "held-out row")
-    table = Table("score", "value", title=f"Cross-validated: {rows}, {judged['n_judged']} of {judged['n_folds']} folds")
+    how = HELD_OUT[judged["parting"]]
+    title = f"Cross-validated: {rows}, {judged['n_judged']} of {judged['n_folds']} folds{how}"
+    table = Table("score", "value", title=title)
     table.columns[1].justify = "right"
     limits = f"({percent(judged['coverage_low'])} to {percent(judged['coverage_high'])})"
     table.add_row("RMSE", figure(judged["rmse"]))

@@ -50,7 +50,7 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
         "trained",
         f"{fit['finished']}, on {fit['n_rows']:,} rows with {fit['n_features']} inputs, {fit['seconds']:.1f} s",
     )
-    for name in ("file", "target", "id", "coverage", "preset", "effort"):
+    for name in ("file", "target", "id", "group", "time", "coverage", "preset", "effort"):
         if about.get(name) is not None:
             table.add_row(name, str(about[name]))
     if about.get("tuned_for") is not None:

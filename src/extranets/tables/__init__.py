@@ -19,6 +19,7 @@ from extranets.tables.fitting import Listener, cross_validate_table, fit_table, 
 from extranets.tables.labelled import Labelled, read_labelled
 from extranets.tables.model_files import TableModel, load_table_model
 from extranets.tables.notes import Notes
+from extranets.tables.order import check_parting, column_groups, column_times
 from extranets.tables.predicting import NameTakenError, prediction_blocks
 from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
@@ -39,6 +40,9 @@ __all__ = [
     "TableRegressor",
     "TableWarning",
     "TableWriter",
+    "check_parting",
+    "column_groups",
+    "column_times",
     "column_transformer",
     "cross_validate_table",
     "fit_table",

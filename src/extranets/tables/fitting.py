@@ -11,7 +11,9 @@ from sklearn.base import clone
 
 from extranets.estimators import StackedNetsRegressor
 from extranets.evaluation import ENOUGH_ROWS, OutOfFold, cross_validate
+from extranets.parting import Parting
 from extranets.tables.errors import TableWarning
+from extranets.tables.order import check_parting
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
 from extranets.tuning import tune
@@ -45,6 +47,8 @@ def fit_table(
     coverage: float = 0.9,
     n_folds: int = 5,
     seed: int = 0,
+    groups: Any = None,
+    time: Any = None,
     listener: Listener | None = None,
 ) -> OutOfFold | None:
     """Fit a table's model and judge it by cross-validation. What the columns are is learned once, from all rows.
@@ -62,6 +66,8 @@ def fit_table(
     fixed : parameters of the estimator that a search leaves alone
     coverage, n_folds, seed
         Of the cross-validation; no folds, no cross-validation.
+    groups, time : arrays of shape (n,), optional
+        As for :meth:`TableRegressor.fit`; they decide on the folds of the cross-validation, too.
     listener : told of every step
 
     Returns
@@ -80,19 +86,27 @@ def fit_table(
     (120, (2,), None)
     """
     told = Listener() if listener is None else listener
+    parting = check_parting(groups, time, len(X))
+    if parting is not None and not model.leaves_rows_out:
+        raise ValueError(
+            f"{parting.kind} says which rows are left out together, but {type(model.estimator).__name__} leaves none out; use "
+            "StackedNetsRegressor or ExtraNetsRegressor (--method stack or extra-nets)."
+        )
+    together = {} if parting is None else {parting.kind: parting.number}
     schema = model.learn_schema(X)
     told.learned(schema)
     if budget is not None:
-        fit_tuned(model, X, y, budget, fixed=fixed, schema=schema)
+        fit_tuned(model, X, y, budget, fixed=fixed, schema=schema, **together)
         told.tuned(model)
     held_out = None
     if n_folds:
-        held_out = cross_validate_table(
-            model, X, y, schema, coverage=coverage, n_folds=n_folds, seed=seed, begin_fold=told.begins_fold
-        )
+        judged: dict[str, Any] = {"coverage": coverage, "n_folds": n_folds, "seed": seed, "parting": parting}
+        held_out = cross_validate_table(model, X, y, schema, **judged, begin_fold=told.begins_fold)
     if budget is None:
         told.begins_fit()
-        model.fit_with(X, y, lambda encoded: clone(model.estimator).fit(encoded, y), schema=schema)
+        model.fit_with(
+            X, y, lambda encoded: clone(model.estimator).fit(encoded, y, **together), schema=schema, **together
+        )
     forget_this_run(model)
     return held_out
 
@@ -105,6 +119,8 @@ def fit_tuned(
     *,
     fixed: Mapping[str, Any] | None = None,
     schema: Schema | None = None,
+    groups: Any = None,
+    time: Any = None,
 ) -> TableRegressor:
     """Fit a table's model with settings that :func:`extranets.tune` searches for, and leave them in its ``estimator``.
 
@@ -117,6 +133,8 @@ def fit_tuned(
     budget : seconds for the search and the fit to all rows
     fixed : parameters of the estimator that are not searched for
     schema : what ``model.learn_schema(X)`` found; learned if not given
+    groups, time : arrays of shape (n,), optional
+        As for :meth:`TableRegressor.fit`.
 
     Returns
     -------
@@ -127,7 +145,10 @@ def fit_tuned(
         raise TypeError(f"A search is for StackedNetsRegressor; the settings of {name} are not searched for.")
     this_run = {name: getattr(model.estimator, name) for name in THIS_RUN}
     kept = {name: value for name, value in (fixed or {}).items() if name not in this_run}
-    model.fit_with(X, y, lambda encoded: tune(encoded, y, budget, **this_run, **kept), schema=schema)
+    together = {"groups": groups, "time": time}
+    model.fit_with(
+        X, y, lambda encoded: tune(encoded, y, budget, **together, **this_run, **kept), schema=schema, **together
+    )
     # The search shows a progress line of its own, so its result is silent; clones of the model are not.
     return model.set_params(estimator=clone(model.regressor_).set_params(verbose=this_run["verbose"]))
 
@@ -142,6 +163,7 @@ def cross_validate_table(
     n_folds: int = 5,
     enough_rows: int = ENOUGH_ROWS,
     seed: int = 0,
+    parting: Parting | None = None,
     begin_fold: Callable[[int, int], object] | None = None,
 ) -> OutOfFold:
     """Cross-validate a table's model: :func:`extranets.evaluation.cross_validate`, where every fold knows the columns' kinds.
@@ -156,15 +178,14 @@ def cross_validate_table(
     X : data frame of shape (n, n_columns)
     y : array of shape (n,)
     schema : what ``model.learn_schema(X)`` found
-    coverage, n_folds, enough_rows, seed, begin_fold
+    coverage, n_folds, enough_rows, seed, parting, begin_fold
         As in :func:`extranets.evaluation.cross_validate`.
     """
     judge = clone(model).set_params(kinds=schema.kinds(), strict=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TableWarning)  # a fold may well lack some category: nothing to warn of
-        return cross_validate(
-            judge, X, y, coverage=coverage, n_folds=n_folds, enough_rows=enough_rows, seed=seed, begin_fold=begin_fold
-        )
+        judged: dict[str, Any] = {"coverage": coverage, "n_folds": n_folds, "enough_rows": enough_rows, "seed": seed}
+        return cross_validate(judge, X, y, **judged, parting=parting, begin_fold=begin_fold)
 
 
 def forget_this_run(model: TableRegressor) -> None:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from extranets._arrays import Array
+from extranets._sklearn import rows_of
+from extranets.tables.order import column_groups, column_times
 from extranets.tables.reading import open_table
 from extranets.tables.target import take_target, target_style
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A table whose targets are known. Shapes: X ``(n, k)``, a data frame; y ``(n,)``."""
+    """A table whose targets are known, and perhaps what its rows have in common. Shapes: X ``(n, k)``, a data frame; y ``(n,)``."""
 
     file: str
     X: Any
     y: Array
     target: str
     style: str | None  # how the target is written, if it is text
+    groups: npt.NDArray[Any] | None = None  # (n,), what names the group of each row
+    time: npt.NDArray[Any] | None = None  # (n,), dates or numbers
 
     def __len__(self) -> int:
         return len(self.y)
@@ -32,6 +39,26 @@ class Labelled:
     def select(self, features: Sequence[str] = (), without: Collection[str] = ()) -> Labelled:
         """The same rows with these features, or with all of them if none are named; but never with those of ``without``."""
         return replace(self, X=self.X[[name for name in features or self.columns if name not in without]])
+
+    def with_order(
+        self,
+        group: str | None,
+        time: str | None,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        na_values: Sequence[str] = (),
+    ) -> Labelled:
+        """The same with groups and times, from the columns of these names."""
+        return replace(
+            self,
+            groups=None if group is None else column_groups(self.X, group, na_values),
+            time=None if time is None else column_times(self.X, time, kinds, na_values),
+        )
+
+    def part(self, rows: npt.NDArray[np.intp]) -> Labelled:
+        """Some of the rows."""
+        groups, time = (None if values is None else values[rows] for values in (self.groups, self.time))
+        return replace(self, X=rows_of(self.X, rows), y=self.y[rows], groups=groups, time=time)
 
 
 def read_labelled(

@@ -8,7 +8,7 @@ not there gets the mean, 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from extranets import model_file
 from extranets._arrays import Array, Float32
 from extranets._blas import one_blas_thread
 from extranets._random import Purpose, generator
+from extranets.parting import Parting, fold_of_row
 from extranets.tables.columns import CategoryColumn
 from extranets.tables.random_effects import Codes, Structure, Term, find_structure
 from extranets.tables.ridge import Ridge, standard_column, standardised, strongest
@@ -28,6 +29,8 @@ SEED = 0  # of the folds: what a level is worth does not depend on the networks'
 FOLDS_PART = 1  # of the stream of random numbers: estimators draw their folds from part 0
 MOST_FEATURES = 100  # of the ridge regression
 MOST_NUMBERS = 10  # that are tried as slopes
+
+Mask = npt.NDArray[np.bool_]
 
 
 @model_file.storable("LevelEffects")
@@ -62,6 +65,7 @@ def learn_levels(
     numbers: Sequence[str],
     y: Array,
     weight: Array,
+    parting: Parting | None = None,
 ) -> tuple[dict[str, LevelEffects], Array]:
     """What the target tells about the levels of some columns.
 
@@ -75,6 +79,8 @@ def learn_levels(
     y : array of shape (n,) or (n, n_outputs)
     weight : array of shape (n,)
         All zeros count as all ones.
+    parting : Parting, optional
+        What rows have in common: training rows then get numbers that were learned from other groups, or from earlier rows.
 
     Returns
     -------
@@ -101,8 +107,8 @@ def learn_levels(
     rows = _Rows(terms, features, numbers, target, weight)
     with one_blas_thread():  # sums over rows in one order, whatever the machine
         structures = rows.structures()
-        effects = rows.tables(structures, weight)
-        found = rows.cross_fitted(structures, effects)
+        effects = rows.tables(structures, weight, rows.weight)
+        found = rows.cross_fitted(structures, effects, parting)
     names = rows.names([column.name for column in columns], structures)
     stored = {
         column.name: LevelEffects(names_of, values.astype(np.float32))
@@ -131,12 +137,12 @@ class _Rows:
         ridge = Ridge(self.others, self.weight)
         return [find_structure(self.terms, self.numbers, output, self.weight, ridge) for output in self.target.T]
 
-    def tables(self, structures: list[Structure], weight: Array) -> list[Array]:
+    def tables(self, structures: list[Structure], weight: Array, counted: Array) -> list[Array]:
         """For each column an array of shape ``(n_levels, n_features)``: the logarithm of rows, and the effects for each output.
 
-        Learned from rows of positive weight.
+        Learned from rows of positive weight; ``counted`` are the weights of the rows that are counted.
         """
-        parts = [[np.log1p(term.sums(self.weight))] for term in self.terms]
+        parts = [[np.log1p(term.sums(counted))] for term in self.terms]
         ridge = Ridge(self.others, weight) if (weight > 0).any() else None
         for structure, output in zip(structures, self.target.T, strict=True):
             found = structure.effects(self.terms, self.numbers, output, weight, ridge)
@@ -144,15 +150,19 @@ class _Rows:
                 part += effects
         return [np.column_stack(part) for part in parts]
 
-    def cross_fitted(self, structures: list[Structure], effects: list[Array]) -> list[Array]:
-        """Features of the rows, with effects that were learned from other folds. Shapes: ``(n, n_features)``, for each column."""
+    def cross_fitted(self, structures: list[Structure], effects: list[Array], parting: Parting | None) -> list[Array]:
+        """Features of the rows, with effects that were learned from other folds. Shapes: ``(n, n_features)``, for each column.
+
+        How many rows a level has need not be hidden, unless groups stay whole: they may have levels of their own.
+        """
         found = [values[term.codes] for term, values in zip(self.terms, effects, strict=True)]
-        fold_of_row = generator(SEED, Purpose.ROWS, part=FOLDS_PART).permutation(len(self.weight)) % N_FOLDS
-        for fold in range(N_FOLDS):
-            held = fold_of_row == fold
-            others = self.tables(structures, np.where(held, 0.0, self.weight))
+        hidden = parting is not None and not parting.looks_back
+        first = 0 if hidden else 1
+        for held, seen in _other_rows(len(self.weight), parting):
+            weight = np.where(seen, self.weight, 0.0)
+            others = self.tables(structures, weight, weight if hidden else self.weight)
             for term, features, values in zip(self.terms, found, others, strict=True):
-                features[held, 1:] = values[term.codes[held], 1:]  # the first counts rows, which need not be hidden
+                features[held, first:] = values[term.codes[held], first:]
         return found
 
     def names(self, columns: Sequence[str], structures: list[Structure]) -> list[list[str]]:
@@ -164,3 +174,18 @@ class _Rows:
                 slopes = [f"slope of {self.tried[slope.number]}" for slope in structure.slopes if slope.column == at]
                 names += [f"{column}: {what}{suffix}" for what in ["effect", *slopes]]
         return found
+
+
+def _other_rows(n_rows: int, parting: Parting | None) -> Iterator[tuple[Mask, Mask]]:
+    """For each fold, its rows and those that it learns from. Shape: ``(n_rows,)`` each.
+
+    Blocks of time learn from earlier ones; the earliest block, which has none, from its own rows at random.
+    """
+    at_random = generator(SEED, Purpose.ROWS, part=FOLDS_PART).permutation(n_rows) % N_FOLDS
+    folds = at_random if parting is None else fold_of_row(n_rows, N_FOLDS, SEED, parting)
+    looks_back = parting is not None and parting.looks_back
+    for fold in range(int(folds.max()) + 1):
+        held = folds == fold
+        yield held, ((folds < 0) | (folds > fold)) if looks_back else ~held
+    for fold in range(N_FOLDS if looks_back else 0):
+        yield (folds < 0) & (at_random == fold), (folds < 0) & (at_random != fold)

@@ -9,7 +9,7 @@ from typing import Any
 
 from extranets import model_file
 from extranets._arrays import Array
-from extranets.evaluation import LEVELS, Predictions, predict_with_targets, sample_rows
+from extranets.evaluation import LEVELS, Predictions, drawn_rows, predict_with_targets
 from extranets.model_file import ModelFileError
 from extranets.stacking import summary
 from extranets.tables.labelled import Labelled
@@ -27,6 +27,8 @@ class TableModel:
     target: str | None = None
     target_style: str | None = None  # how the target was written, if it was text
     id: str | None = None  # the column that names rows
+    group: str | None = None  # the column that names groups
+    time: str | None = None  # the column that rows are in the order of
     coverage: float = COVERAGE
 
     def style_of(self, target: str) -> str | None:
@@ -51,7 +53,8 @@ class TableModel:
         max_rows : so many rows of a larger table, drawn at random
         """
         n_rows = len(table)
-        X, y = sample_rows(table.X, table.y, max_rows or n_rows, seed=0)
+        table = table.part(drawn_rows(n_rows, max_rows or n_rows, seed=0))
+        X, y = table.X, table.y
         network = self.model.regressor_
         about = {
             "table": table.file,
@@ -108,11 +111,11 @@ def load_table_model(path: str | os.PathLike[str]) -> TableModel:
         )
     if not model.regressor_.target_is_vector_:
         raise ModelFileError(f"{path} predicts several targets at once; a model of one target is needed here.")
-    target, id, style, coverage = (about.get(name) for name in ("target", "id", "target_style", "coverage"))
+    names = {name: about[name] for name in ("target", "id", "group", "time") if isinstance(about.get(name), str)}
+    style, coverage = about.get("target_style"), about.get("coverage")
     return TableModel(
         model,
-        target if isinstance(target, str) else None,
-        style if style in STYLES else None,
-        id if isinstance(id, str) else None,
-        coverage if isinstance(coverage, float) and 0 < coverage < 1 else COVERAGE,
+        **names,
+        target_style=style if style in STYLES else None,
+        coverage=coverage if isinstance(coverage, float) and 0 < coverage < 1 else COVERAGE,
     )

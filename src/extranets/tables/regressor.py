@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, has_fit_parameter
 
 from extranets import model_file
 from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, check_weight, remember_names
@@ -17,12 +17,14 @@ from extranets._warnings import warn_user
 from extranets.estimators import StackedNetsRegressor
 from extranets.estimators.base import NetsRegressor
 from extranets.model_file.typed import check_types
+from extranets.parting import Parting
 from extranets.tables.encoding import column_transformer, number_features
 from extranets.tables.errors import TableWarning
 from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
 from extranets.tables.levels import LevelEffects, learn_levels
 from extranets.tables.notes import Notes
+from extranets.tables.order import check_parting, column_groups, column_times, warn_of_order
 from extranets.tables.predictions import TablePredictions, naming_rows
 from extranets.tables.schema import Schema
 
@@ -119,21 +121,61 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Self:
         """Learn what the columns are, and fit a clone of the regressor to them.
+
+        Intervals are learned from errors on rows that networks left out: at random, unless rows have something in common. Give
+        ``groups`` where new rows will be of other groups (persons, schools), and ``time`` where they will be later: whole groups
+        are then left out, or networks are judged by later rows than those that they saw.
 
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow table) or array of shape (n_samples, n_columns)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
+        groups : name of a column of X, or array of shape (n_samples,), optional
+            What names the group of each row. A column that is named here is no feature.
+        time : name of a column of X, or array of shape (n_samples,), optional
+            Dates or numbers. A column that is named here stays a feature.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.tables import TableRegressor
+        >>> table = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=200), "price": [1.5, 2.0, 1.0, 3.0] * 50})
+        >>> model = TableRegressor(ExtraNetsRegressor(3, max_iter=20, random_state=0))
+        >>> model.fit(table, table["price"] ** 2, time="day").predict_interval(table[:3]).shape
+        (3, 2)
         """
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.fit_with(X, y, lambda encoded: clone(self._unfitted()).fit(encoded, y, **weight), **weight)
+        frame = as_frame(X)
+        if isinstance(time, str):
+            time = column_times(frame, time, self.kinds, self.na_values)
+        if isinstance(groups, str):
+            name, groups = groups, column_groups(frame, groups, self.na_values)
+            X = frame.drop(columns=name)
+        given = {"sample_weight": sample_weight, "groups": groups, "time": time}
+        given = {name: values for name, values in given.items() if values is not None}
+        self._refuse_strangers(given)
+        return self.fit_with(X, y, lambda encoded: clone(self._unfitted()).fit(encoded, y, **given), **given)
+
+    def _refuse_strangers(self, given: Mapping[str, Any]) -> None:
+        """Groups or times that the regressor does not ask for."""
+        inside = self._unfitted()
+        for name in ("groups", "time"):
+            if name in given and not has_fit_parameter(inside, name):
+                raise TypeError(
+                    f"{name} says which rows are left out together, but {type(inside).__name__} takes none."
+                )
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether the regressor learns from rows that it leaves out, so that ``groups`` and ``time`` have a say."""
+        return bool(getattr(self._inside(), "leaves_rows_out", False))
 
     def learn_schema(self, X: Any) -> Schema:
         """What the columns are, as :meth:`fit` finds it out. Fits nothing.
@@ -165,6 +207,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         train: Callable[[pandas.DataFrame], Any],
         *,
         sample_weight: Any = None,
+        groups: Any = None,
+        time: Any = None,
         schema: Schema | None = None,
     ) -> Self:
         """Learn what the columns are, and let a function make the regressor: one that chooses its parameters, say.
@@ -178,6 +222,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             Takes the encoded table and returns a regressor that is fitted to it. ``estimator`` is not used.
         sample_weight : array of shape (n_samples,), optional
             As ``y``.
+        groups, time : arrays of shape (n_samples,), optional
+            As ``y``. What ``train`` is to know of them it must know by itself.
         schema : Schema, optional
             What :meth:`learn_schema` found in ``X``, so that it need not be found out again.
 
@@ -201,12 +247,15 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         frame = as_frame(X)
         schema = self.learn_schema(frame) if schema is None else schema
         remember_names(self, frame if has_names(X) else X)
-        levels, transformer, encoded = _learn_encoding(schema, frame, y, sample_weight)
+        parting = check_parting(groups, time, len(frame))
+        levels, transformer, encoded = _learn_encoding(schema, frame, y, sample_weight, parting)
         regressor = train(encoded)
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
         if unasked:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
             warn_user(f"Columns that are not used: {reasons}.", TableWarning)
+        if parting is None and self.leaves_rows_out:
+            warn_of_order(schema, frame)
         # Nothing failed: only now is the estimator fitted.
         self.schema_, self.levels_, self.transformer_, self.regressor_ = schema, levels, transformer, regressor
         self.n_features_in_ = frame.shape[1]
@@ -381,7 +430,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
 
 def _learn_encoding(
-    schema: Schema, frame: pandas.DataFrame, y: Any, sample_weight: Any
+    schema: Schema, frame: pandas.DataFrame, y: Any, sample_weight: Any, parting: Parting | None
 ) -> tuple[dict[str, LevelEffects], Any, pandas.DataFrame]:
     """What is learned from the target, the transformer for new rows, and the encoded training rows."""
     many = schema.learned
@@ -396,7 +445,7 @@ def _learn_encoding(
     check_consistent_length(frame, target)
     weight = check_weight(sample_weight, target)
     table = schema.part(many).read(frame)
-    levels, found = learn_levels(many, table, others, number_features(schema), target, weight)
+    levels, found = learn_levels(many, table, others, number_features(schema), target, weight, parting)
     transformer = column_transformer(schema, levels)
     encoded = pandas.DataFrame(np.hstack([others.to_numpy(), found]), frame.index, transformer.get_feature_names_out())
     encoded.attrs.update(frame.attrs)

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, get_args
 
@@ -43,6 +44,8 @@ def tune(
     *,
     scoring: Scoring = "rmse",
     sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: int = 1,
@@ -66,6 +69,8 @@ def tune(
         What is to be small on held-out rows: the root mean squared error, or the interval score of 90 % intervals. With several
         outputs, the mean of their scores as multiples of the default's.
     sample_weight : array of shape (n_samples,), optional
+    groups, time : arrays of shape (n_samples,), optional
+        Which rows are left out together, as for :meth:`StackedNetsRegressor.fit`.
     random_state : int, RandomState or None, default=None
         Decides on folds and networks. How far a search gets depends on the clock, so results may differ between runs even with
         the same seed.
@@ -102,10 +107,9 @@ def tune(
     # One seed for all candidates: those with the same number of folds have the same folds.
     seed = random_state if isinstance(random_state, Integral) else draw_seed(random_state) % SEEDS
     default = StackedNetsRegressor(**fixed, random_state=seed, n_jobs=n_jobs)
+    fit = partial(StackedNetsRegressor.fit, X=X, y=y, sample_weight=sample_weight, groups=groups, time=time)
     with progress_line("Tuning: default", verbose) as line:
-        search = Search(
-            default.fit(X, y, sample_weight), clock.used, scoring, lambda model: model.fit(X, y, sample_weight)
-        )
+        search = Search(fit(default), clock.used, scoring, fit)
         reason = _obstacle(default, clock)
         if reason:
             warn_user(f"{reason} The default is returned.")
