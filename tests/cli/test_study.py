@@ -81,7 +81,7 @@ def test_ctrl_c_keeps_what_is_done_and_tells_how_to_go_on(tmp_path):
 
 
 def test_help_has_examples():
-    for name in ("simulation", "correlation", "uci", "compare"):
+    for name in ("simulation", "correlation", "uci", "hypotheses", "decorrelation", "figures", "compare"):
         done = extranets("study", name, "--help")
         assert done.returncode == 0 and "Example: extranets study" in done.stdout
 
@@ -100,6 +100,34 @@ def test_figures_that_need_no_run_are_drawn(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"masks.svg", "processes.svg"}
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--figure", "no/folder/f.png"], "--figure: there is no folder"),
+        (["--figure", "f.docx"], "--figure: the name must end in one of"),
+        (["--file", "no/folder/f.csv"], "--file: there is no folder"),
+        (["--format", "parquet"], "give --file PATH"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_before_the_work(tmp_path, options, message):
+    done = extranets("study", "correlation", "--out", tmp_path / "run", *options, cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr and not (tmp_path / "run").exists()
+
+
+def test_the_papers_figure_is_drawn(tmp_path):
+    small = ("--resamples", 5, "--learners", 6, "--fresh", 2, "--jobs", 1, "--format", "csv")
+    done = extranets("study", "correlation", "--out", tmp_path / "run", *small, "--figure", tmp_path / "means.png")
+    assert done.returncode == 0 and (tmp_path / "means.png").read_bytes()[:4] == b"\x89PNG", done.stderr
+
+
+def test_a_study_that_the_paper_has_no_table_of_is_not_compared(tmp_path):
+    (tmp_path / "run.json").write_text(
+        '{"study": "decorrelation", "configuration": {"replications": 1}, "units": ["linear-00"]}', encoding="utf-8"
+    )
+    done = extranets("study", "compare", tmp_path)
+    assert done.returncode == 1 and "The paper has no table of the study 'decorrelation'" in done.stderr
+
+
 @pytest.mark.slow
 def test_the_studies_of_what_is_left_open_run(tmp_path):
     done = extranets("study", "hypotheses", "--out", tmp_path / "h", "--replications", 1, "--format", "csv")
@@ -107,4 +135,5 @@ def test_the_studies_of_what_is_left_open_run(tmp_path):
     options = ("--replications", 1, "--data-dir", tmp_path, "--format", "csv", "--figure", tmp_path / "figure.png")
     done = extranets("study", "decorrelation", "--out", tmp_path / "d", *options)
     assert done.returncode == 0 and "masks, p = 0.5" in done.stdout, done.stderr
+    assert "Without boston, concrete, energy: no data." in done.stderr
     assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -32,7 +32,7 @@ def test_a_simulation_is_shown_with_its_tables_and_the_papers_figures(simulation
         summary.comparison
     )
     assert "No printed figure is contradicted." in page
-    assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 2
+    assert 'id="data"' not in page and page.count("<table>") == page.count("<caption>") == 3
 
 
 def test_the_json_keeps_all_digits(simulation, tmp_path):
@@ -64,6 +64,8 @@ def test_the_correlation_study_has_a_table_for_each_kind(tmp_path):
     summary = summarise_run(run_folders.make("correlation", tmp_path))
     assert [table.caption.split()[0] for table in summary.tables] == ["Single", "Averages", "True"]
     assert all("kind" not in table.headings for table in summary.tables)
+    assert summary.figures["picture"].panels == ("separate", "joint")  # the paper's figure, and what it hides
+    assert [table.caption[:11] for table in summary.beside] == ["Section 5.3", "Table 2 of ", "Table 2 as "]
     assert "joint resampling: 1.00" in summary.figures["study"].words()
     render(summary)
 
@@ -82,11 +84,34 @@ def test_a_study_of_what_the_paper_leaves_open_is_shown_without_verdicts(tmp_pat
     summary = summarise_run(tmp_path)
     (table,) = summary.tables
     assert len(table.rows) == 3 and summary.comparison == []
+    ((_, *cells),) = summary.beside[0].rows
+    assert [cell.printed for cell in cells] == ["too few data sets for a count"] * 3
+    assert summary.beside[0].headings[1] == "linear: extra-nets, printed 1.721"
     assert summary.figures["study"].panels == tuple(
         f"{m}, linear process" for m in ("extra-nets", "MC dropout", "bootstrap")
     )
     page = render(summary)
     assert page.count("<svg") == 3 and "Unfinished: 1 of 2 units are done" in page
+
+
+def test_the_papers_tables_hold_our_figure_the_printed_one_and_the_verdict(tmp_path):
+    run_folders.uci(tmp_path)
+    summary = summarise_run(tmp_path)
+    (paper,) = summary.beside
+    assert paper.headings == ["", "extra-nets T=5"] and [cell.text for cell in paper.rows[0]] == [
+        "yacht",
+        "1.50 ± 0.50",
+    ]
+    # Printed 0.97 ± 0.06: 0.53 larger, with a standard error of 0.5.
+    assert (paper.rows[0][1].printed, paper.rows[0][1].verdict) == ("printed 0.97", "reproduced")
+    assert '<small class="reproduced">printed 0.97: reproduced</small>' in render(summary)
+
+
+def test_what_masks_do_is_shown_first(tmp_path):
+    summary = summarise_run(run_folders.make("decorrelation", tmp_path))
+    assert list(summary.figures) == ["picture", "study", "paper"] and summary.beside == []
+    page = render(summary)
+    assert page.count("<svg") == 1 + 1 + 3 and "the dashed line of the first figures" in page
 
 
 def test_a_folder_that_is_not_a_run_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""The correlation study: resampling, moments, the truth over fresh training sets, the figure."""
+"""The correlation study: resampling, moments, the truth over fresh training sets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy import stats
 
 from extranets.studies import correlation
-from extranets.studies.correlation import CorrelationStudy, between_learners, figure, moments, resampled
+from extranets.studies.correlation import CorrelationStudy, between_learners, moments, resampled
 
 N = 300  # test rows
 
@@ -190,35 +189,3 @@ def test_truth_agrees_with_an_independent_implementation(process, variance, cova
     assert row["variance"] == pytest.approx(variance, abs=4 * np.sqrt(2) * row["variance_se"])
     assert row["covariance"] == pytest.approx(covariance, abs=4 * np.sqrt(2) * row["covariance_se"])
     assert 1.5 < row["variance_ratio"] < 3.5
-
-
-# -- the figure --------------------------------------------------------------------------------------------------------
-
-
-def test_the_figure_has_a_box_for_every_learner(records, tmp_path, monkeypatch):
-    drawn = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (drawn.append(self), save(self, *a, **k)))
-    figure([*records["separate"], *records["joint"]], tmp_path / "means.png")
-    assert (tmp_path / "means.png").read_bytes()[:4] == b"\x89PNG"
-    panels = drawn[0].axes
-    assert len(panels) == 2
-    for panel, version in zip(panels, ("separate", "joint"), strict=True):
-        tops = [max(line.get_ydata()) for line in panel.lines]
-        assert {row["q95"] for row in learners_of(records[version])} <= set(tops)  # the upper whiskers
-        (observed,) = [line for line in panel.lines if line.get_label() == "observed mean"]
-        assert observed.get_color() == "black"
-        assert set(observed.get_ydata()) == {records[version][-1]["observed_mean"]}
-        assert version in panel.get_title()
-        labels = [label.get_text() for label in panel.get_xticklabels()]
-        assert labels == [str(row["learner"]) for row in learners_of(records[version])]
-
-
-def test_one_version_is_enough_for_a_figure(records, tmp_path):
-    figure(records["separate"], tmp_path / "means.pdf")
-    assert (tmp_path / "means.pdf").read_bytes()[:4] == b"%PDF"
-
-
-def test_a_figure_needs_the_exercise(tmp_path):
-    with pytest.raises(ValueError, match="nothing to draw"):
-        figure([], tmp_path / "means.png")

@@ -72,14 +72,22 @@ def test_the_summary_compares_with_other_first_weights_on_the_same_data():
     assert (row["ratio"], row["ratio_se"], row["error"], row["replications"]) == (3.0, 1.0, 3.0, 2)
 
 
-def test_figures_are_drawn(tmp_path):
-    rows = SIMPLE.summarise(records())
-    decorrelation.figure(rows, tmp_path / "figure.svg")
-    assert (tmp_path / "figure.svg").read_text(encoding="utf-8").startswith("<?xml")
-    shown = StudyDisplay.of("decorrelation", rows)
+def test_dots_show_one_network_and_the_mean():
+    shown = StudyDisplay.of("decorrelation", SIMPLE.summarise(records()))
     assert shown.panels == ("linear",) and shown.charts[0].series[1].value == [1.0, 3.0]
-    with pytest.raises(ValueError, match="nothing to draw"):
-        decorrelation.figure([], tmp_path / "none.svg")
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "bins, 50 units"])
+def test_all_networks_cost_the_same(name):
+    """Rounding to a unit changes the number of weights by at most half a unit's: with 5 inputs and 16 bins of each, by 10 %.
+
+    Masks and numbers of bins are drawn: the mean of 50 networks has a tenth of that, or less.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    trainings = [decorrelation.training(VARIANTS[name], t, X, X[:, :1], seed=0) for t in range(50)]
+    counts = [each.members.n_parameters for each in trainings]
+    assert np.mean(counts) == pytest.approx(50 * 7 + 1, rel=0.05)
 
 
 @pytest.mark.slow

@@ -112,22 +112,22 @@ def check_input(path: str) -> None:
         raise typer.BadParameter(f"there is no file {path}.")
 
 
-def check_output(path: Path, *inputs: str | Path | None) -> None:
+def check_output(path: Path, *inputs: str | Path | None, option: str = "--output") -> None:
     """Refuse a file that cannot be written, or that is one of the files that are read."""
     if path.is_dir():
-        raise typer.BadParameter(f"--output: {path} is a folder; give the name of a file.")
+        raise typer.BadParameter(f"{option}: {path} is a folder; give the name of a file.")
     if path.exists() and not path.is_file():
-        raise typer.BadParameter(f"--output: {path} is not a file that can be replaced.")
+        raise typer.BadParameter(f"{option}: {path} is not a file that can be replaced.")
     for other in inputs:
         if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
-            raise typer.BadParameter(f"--output: {path} is the same file as {other}, which is read; give another name.")
+            raise typer.BadParameter(f"{option}: {path} is the same file as {other}, which is read; give another name.")
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise typer.BadParameter(f"--output: there is no folder {path.absolute().parent}.")
+        raise typer.BadParameter(f"{option}: there is no folder {path.absolute().parent}.")
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise typer.BadParameter(f"--output: {path} cannot be written: {error.strerror}.") from None
+        raise typer.BadParameter(f"{option}: {path} cannot be written: {error.strerror}.") from None
 
 
 def named_columns(names: list[str] | None, columns: list[str], option: str, target: str | None = None) -> list[str]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
+from extranets.cli._arguments import check_output
 from extranets.cli._printing import say
+from extranets.cli._study_runs import Format, check_files, draw_panels, run_study, show_rows
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Re-run the paper's studies. A command that was stopped goes on where it stopped, when you give it again.",
 )
 
-Format = Literal["table", "csv", "parquet", "markdown", "latex"]
 Noise = Literal["test", "holdout", "cv", "train"]
 Triangle = Literal["upper", "lower", "mean"]
 
@@ -94,7 +92,7 @@ def simulation(
     from extranets.studies.simulation import SimulationStudy
 
     study = SimulationStudy(replications, noise, correlation, starts, seed)
-    _run(study, out, jobs, format, file, SIMULATION_COLUMNS)
+    run_study(study, out, jobs, format, file, SIMULATION_COLUMNS)
 
 
 @app.command()
@@ -117,12 +115,15 @@ def correlation(
 
     Example: extranets study correlation --out runs/correlation --figure correlation.png
     """
-    from extranets.studies import correlation as module
+    from extranets.studies.correlation import CorrelationStudy
 
-    study = module.CorrelationStudy(B=resamples, T=learners, fresh=fresh, seed=seed)
-    records = _run(study, out, jobs, format, file, None)
+    study = CorrelationStudy(B=resamples, T=learners, fresh=fresh, seed=seed)
+    records = run_study(study, out, jobs, format, file, None, figure)
     if figure is not None:
-        module.figure(records, figure)
+        from extranets.plots import LearnersDisplay
+
+        shown = LearnersDisplay.of(study.summarise(records))
+        draw_panels(shown, shown.panels, figure, size=(9, 3), rows=len(shown.panels))
 
 
 @app.command()
@@ -170,7 +171,7 @@ def uci(
     }
     study = UciStudy(datasets=tuple(dataset or ()), **settings, **chosen)
     _require(study.datasets, data_dir)
-    _run(study, out, jobs, format, file, UCI_COLUMNS)
+    run_study(study, out, jobs, format, file, UCI_COLUMNS)
 
 
 @app.command()
@@ -190,7 +191,7 @@ def hypotheses(
     """
     from extranets.studies.hypotheses import HypothesesStudy
 
-    _run(HypothesesStudy(replications, seed), out, jobs, format, file, HYPOTHESES_COLUMNS)
+    run_study(HypothesesStudy(replications, seed), out, jobs, format, file, HYPOTHESES_COLUMNS)
 
 
 @app.command()
@@ -198,9 +199,9 @@ def decorrelation(
     out: Out,
     replications: Annotated[
         int, typer.Option(min=1, help="Data sets of each process, and splits of each UCI set.")
-    ] = 5,
+    ] = 10,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data sets. Default: EXTRANETS_DATA.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw likeness against error, too, into this file.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw what more networks gain, too, into this file.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     format: Shape = "table",
@@ -210,12 +211,17 @@ def decorrelation(
 
     Example: extranets study decorrelation --out runs/decorrelation --data-dir data/uci
     """
-    from extranets.studies import decorrelation as module
+    from extranets.studies.decorrelation import SETS, DecorrelationStudy
 
-    study = module.DecorrelationStudy(replications, seed=seed, data_dir=data_dir)
-    records = _run(study, out, jobs, format, file, None)
+    study = DecorrelationStudy(replications, seed=seed, data_dir=data_dir)
+    missing = [name for name in SETS if name not in study.datasets]
+    if missing:
+        say(f"Without {', '.join(missing)}: no data. Give --data-dir or set EXTRANETS_DATA to a folder that has them.")
+    records = run_study(study, out, jobs, format, file, None, figure)
     if figure is not None:
-        module.figure(study.summarise(records), figure)
+        from extranets.plots import GrowthDisplay
+
+        GrowthDisplay.of(study.summarise(records)).picture().savefig(figure)
 
 
 @app.command()
@@ -227,18 +233,13 @@ def figures(
 
     Example: extranets study figures --out docs/images
     """
-    from matplotlib.figure import Figure
-
     from extranets.plots import PaperDisplay
 
     display = PaperDisplay.of()
     for name, panels in {"masks": display.panels[:1], "processes": display.panels[1:]}.items():
-        drawing = Figure(figsize=(4.5 * len(panels), 3), layout="constrained")
-        for ax, panel in zip(drawing.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            display.plot(ax, panel=panel)
-            ax.set_title(display.title(panel))
         path = out / f"{name}.{format}"
-        drawing.savefig(path)
+        check_output(path, option="--out")
+        draw_panels(display, panels, path, size=(4.5, 3))
         say(str(path))
 
 
@@ -251,11 +252,17 @@ def compare(
     Example: extranets study compare runs/uci --format markdown
     """
     from extranets.studies import registry, runs
-    from extranets.studies.compare import COLUMNS
+    from extranets.studies.compare import COLUMNS, PRINTED
     from extranets.studies.compare import compare as beside
 
     found = runs.load(run)
-    _show(beside(found.study(registry()), found.records), COLUMNS, format, file)
+    if found.name not in PRINTED:
+        raise ValueError(
+            f"The paper has no table of the study {found.name!r}, which asks what the paper leaves open. Its own table is printed "
+            f"by extranets study {found.name} --out {run}, and shown by extranets report {run}."
+        )
+    check_files(format, file)
+    show_rows(beside(found.study(registry()), found.records), COLUMNS, format, file)
     if not found.done:
         say(f"{len(found.results)} of {len(found.units)} units are done; the figures are of those.")
 
@@ -268,36 +275,3 @@ def _require(datasets: tuple[str, ...], data_dir: Path | None) -> None:
         raise ValueError(
             f"No data for {', '.join(missing)}. Give --data-dir, set EXTRANETS_DATA to a folder that has them, or add --download."
         )
-
-
-def _run(study: Any, out: Path, jobs: int, format: Format, file: Path | None, columns: Any) -> list[dict[str, Any]]:
-    from extranets.studies import runs, summary
-    from extranets.studies.tables import figures
-
-    try:
-        records = runs.run(study, out, jobs=jobs)
-    except runs.RunInterrupted as stop:
-        say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
-        raise typer.Exit(130) from None
-    shown = columns if format in ("table", "markdown", "latex") else None  # the others keep every column
-    _show(figures(summary(runs.load(out))), shown, format, file)
-    return records
-
-
-def _show(rows: list[dict[str, Any]], columns: Any, format: Format, file: Path | None) -> None:
-    from extranets.studies.tables import render
-
-    if format == "parquet":
-        if file is None:
-            raise typer.BadParameter("parquet is written to a file; give --file PATH.")
-        render(rows, columns, "parquet", file)
-        return
-    rendered = render(rows, columns, format)
-    if file is not None:
-        with file.open("w", encoding="utf-8") as stream:
-            Console(file=stream, width=200).print(rendered) if format == "table" else print(rendered, file=stream)
-    elif format == "table":
-        console = Console()
-        (console if console.is_terminal else Console(width=200)).print(rendered)
-    else:
-        print(rendered)

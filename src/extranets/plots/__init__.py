@@ -18,7 +18,9 @@ from extranets.plots.calibration import CalibrationDisplay, CoverageByWidthDispl
 from extranets.plots.correlation import CorrelationDisplay
 from extranets.plots.display import Display, NothingToShow
 from extranets.plots.features import WidthByFeatureDisplay
+from extranets.plots.growth import GrowthDisplay
 from extranets.plots.intervals import PredictionIntervalDisplay
+from extranets.plots.learners import LearnersDisplay
 from extranets.plots.learning import LearningCurveDisplay
 from extranets.plots.members import MembersDisplay
 from extranets.plots.paper import PaperDisplay
@@ -31,6 +33,8 @@ __all__ = [
     "CorrelationDisplay",
     "CoverageByWidthDisplay",
     "Display",
+    "GrowthDisplay",
+    "LearnersDisplay",
     "LearningCurveDisplay",
     "MembersDisplay",
     "NothingToShow",

@@ -12,7 +12,6 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -268,34 +267,3 @@ def true_row(process: str, blocks: list[Record], n_members: int) -> Record:
     row |= {"correlation": correlation, "correlation_se": error}
     ratio_error = None if error is None else (n_members - 1) * error
     return row | {"variance_ratio": 1 + (n_members - 1) * correlation, "variance_ratio_se": ratio_error}
-
-
-# -- the figure --------------------------------------------------------------------------------------------------------
-
-
-def figure(records: list[Record], path: str | Path) -> None:
-    """Draw the learners' bootstrap means: a box from quartile to quartile, whiskers to 5 and 95 %, the observed mean in black.
-
-    One panel for each version in ``records``; the ending of ``path`` gives the format.
-    """
-    from matplotlib.figure import Figure
-
-    averages = [record for record in records if record["kind"] == "average"]
-    if not averages:
-        raise ValueError("There is nothing to draw: run the units 'separate' and 'joint' first.")
-    drawing = Figure(figsize=(9, 3 * len(averages)), layout="constrained")
-    panels = np.atleast_1d(drawing.subplots(len(averages), 1))
-    for panel, average in zip(panels, averages, strict=True):
-        learners = [r for r in records if r["kind"] == "learner" and r["version"] == average["version"]]
-        panel.bxp([box(learner) for learner in learners], showfliers=False)
-        panel.axhline(average["observed_mean"], color="black", label="observed mean")
-        panel.set_title(f"{average['version']} resampling, mean correlation {average['average_correlation']:.3f}")
-        panel.set_ylabel("bootstrap mean")
-        panel.legend(loc="upper right")
-    panels[-1].set_xlabel("learner")
-    drawing.savefig(path)
-
-
-def box(learner: Record) -> Record:
-    names = zip(("whislo", "q1", "med", "q3", "whishi"), QUANTILES, strict=True)
-    return {"label": str(learner["learner"]), "fliers": [], **{name: learner[f"q{q:02d}"] for name, q in names}}

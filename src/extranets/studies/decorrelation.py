@@ -1,8 +1,9 @@
-"""Do masks make members less alike, and does that make a better mean? Masks beside what else makes members differ, at equal size.
+"""Do masks make members less alike, and does that make a better mean? Masks beside what else makes members differ, at equal cost.
 
-All networks have one hidden layer, 50 units on average, and the same training. A thinned network comes from a wider one, so that it has
-50 units on average, too. A prior is a random network that is not trained: its member learns the rest of the target (Osband et al. 2018).
-Members with bins have a piecewise-linear encoding with a number of bins of their own, and so more weights.
+All networks have one hidden layer, as many weights as one of 50 units, and the same training. A thinned network comes from a wider one,
+so that it has 50 units on average, too. A prior is a random network that is not trained: its member learns the rest of the target
+(Osband et al. 2018). Members with bins have a piecewise-linear encoding with a number of bins of their own. The encoding adds inputs, so
+that they have fewer units for as many weights; one variant keeps its 50 units and shows what more weights would add.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -45,6 +45,7 @@ class Variant(NamedTuple):
     rows: bool = False
     prior: bool = False
     bins: bool = False
+    more_weights: bool = False  # 50 units with bins, too
 
 
 VARIANTS = {
@@ -55,6 +56,7 @@ VARIANTS = {
     "rows": Variant(rows=True),
     "priors": Variant(prior=True),
     "bins": Variant(bins=True),
+    "bins, 50 units": Variant(bins=True, more_weights=True),
     "all": Variant(keep_prob=0.8, rows=True, prior=True, bins=True),
 }
 MEASURES = ("member_error", "error", "spread", "correlation", "n_parameters")
@@ -87,7 +89,7 @@ class DecorrelationStudy:
 
     Parameters
     ----------
-    replications : int, default=5
+    replications : int, default=10
         Data sets of each process, and splits of each UCI set.
     datasets : tuple of str, default=()
         UCI sets. Empty: those of boston, concrete and energy that are found.
@@ -103,7 +105,7 @@ class DecorrelationStudy:
 
     name: ClassVar[str] = "decorrelation"
 
-    replications: int = 5
+    replications: int = 10
     datasets: tuple[str, ...] = ()
     seed: int = 0
     data_dir: InitVar[uci.PathLike | None] = None
@@ -196,11 +198,24 @@ def training(variant: Variant, number: int, X: Array, y: Array, seed: int) -> en
     if variant.bins:
         n_bins = int(np.random.RandomState([seed, number, 1]).choice(BINS))
         encoding = learn_piecewise_linear(X.astype(np.float32), n_bins)
-    architecture = Architecture(X.shape[1], (round(UNITS / variant.keep_prob),), 1, 1, encoding)
+    n_first = Architecture(X.shape[1], (UNITS,), 1, 1, encoding).n_first
+    kept = UNITS if variant.more_weights else units_for(n_first, X.shape[1])
+    architecture = Architecture(X.shape[1], (round(kept / variant.keep_prob),), 1, 1, encoding)
     members = draw_members(architecture, variant.keep_prob, seed, [number])
     counts = bootstrap_counts(seed, members.ids, len(X)) if variant.rows else None
     data = engine.TrainingData(X, y, counts=counts, count_rows=np.zeros(1, dtype=np.intp) if variant.rows else None)
     return engine.Training(members, data, OPTIONS, seed)
+
+
+def units_for(n_first: int, n_inputs: int) -> int:
+    """Hidden units that make as many weights with ``n_first`` inputs of the first layer as 50 units make with ``n_inputs``.
+
+    Examples
+    --------
+    >>> units_for(5, 5), units_for(50, 5)
+    (50, 7)
+    """
+    return max(1, round(UNITS * (n_inputs + 2) / (n_first + 2)))
 
 
 def none(X: Array) -> Array:
@@ -242,29 +257,3 @@ def measures(members: Array, truth: Array) -> Record:
         "spread": float(members.var(axis=0, ddof=1).mean()),
         "correlation": float(correlation),
     }
-
-
-# -- the figure --------------------------------------------------------------------------------------------------------
-
-
-def figure(rows: list[Record], path: str | Path) -> None:
-    """Draw for each data set what members have in common against what their mean is worth, for the largest ensembles.
-
-    ``rows`` are those of ``summarise``; the ending of ``path`` gives the format.
-    """
-    from matplotlib.figure import Figure
-
-    largest = [row for row in rows if row["T"] == max(SIZES)]
-    names = list(dict.fromkeys(row["data"] for row in largest))
-    if not names:
-        raise ValueError("There is nothing to draw: no unit is done yet.")
-    drawing = Figure(figsize=(3.2 * len(names), 3.4), layout="constrained")
-    for panel, name in zip(drawing.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        panel.axhline(1.0, color="0.7", linewidth=0.8)
-        for number, row in enumerate(row for row in largest if row["data"] == name):
-            panel.plot(row["correlation"], row["ratio"], "os^vDP*X"[number], color=f"C{number}", label=row["variant"])
-        panel.set(title=name, xlabel="correlation of two members' errors")
-    panels = drawing.axes
-    panels[0].set_ylabel(f"error of the mean of {max(SIZES)},\nover that with other first weights only")
-    drawing.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(VARIANTS), fontsize=7)
-    drawing.savefig(path)
