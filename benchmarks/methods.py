@@ -3,8 +3,8 @@
     python -m benchmarks.methods                                  all methods, nine data sets, all splits
     python -m benchmarks.methods --method PBP --dataset boston    some of it
     python -m benchmarks.methods --json methods.json              also keep every split's figures
-    python -m benchmarks.methods --stored methods.json            print the tables of figures that were kept; methods that are
-                                                                  named beside it are run anew and take the place of theirs
+    python -m benchmarks.methods --stored methods.json            print the tables of figures that were kept; what --method and
+                                                                  --dataset name is run anew and takes the place of theirs
 
 The data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded. Test rows are used for the figures only.
 """
@@ -144,6 +144,15 @@ def run(
     return found
 
 
+def merged(stored: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Figures that were kept, with new ones in the place of theirs, in the order of the tables."""
+    return {
+        method: {name: sets[name] for name in SETS if name in sets}
+        for method in METHODS
+        if (sets := stored.get(method, {}) | new.get(method, {}))
+    }
+
+
 def standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
@@ -158,31 +167,36 @@ def verdict(values: np.ndarray, printed: str, larger_is_better: bool) -> str:
 
 
 def comparison(found: dict[str, Any], index: int, published: dict[str, dict[str, str]], larger: bool) -> list[str]:
+    """Lines of methods that have a published figure; a cell is empty where a method was not run."""
     lines = []
     for method, sets in found.items():
         for source in COMPARED_WITH.get(method, []):
-            if source not in published:
-                continue
-            name = ALGORITHMS.get(method, method)
-            if source == "MC dropout, tuned":
-                name += ", against tuned"
-            cells = []
-            for dataset, splits in sets.items():
-                values = np.array(splits)[:, index]
-                printed = published[source][dataset]
-                digits = max(3, len(printed.partition(".")[2]) + 1)
-                cell = f"{values.mean():.{digits}f} ± {standard_error(values):.{digits}f} ({printed}: {verdict(values, printed, larger)})"
-                cells.append(cell)
-            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            if source in published:
+                name = ALGORITHMS.get(method, method) + (", against tuned" if source == "MC dropout, tuned" else "")
+                cells = [
+                    compared(np.array(sets[d])[:, index], published[source][d], larger) if d in sets else ""
+                    for d in data_sets(found)
+                ]
+                lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
+
+
+def compared(values: np.ndarray, printed: str, larger: bool) -> str:
+    digits = max(3, len(printed.partition(".")[2]) + 1)
+    error = standard_error(values)
+    return f"{values.mean():.{digits}f} ± {error:.{digits}f} ({printed}: {verdict(values, printed, larger)})"
+
+
+def data_sets(found: dict[str, Any]) -> list[str]:
+    """The columns of the tables."""
+    return [name for name in SETS if any(name in sets for sets in found.values())]
 
 
 def summary(found: dict[str, Any]) -> list[str]:
     """RMSE / log-likelihood / coverage of 90 % intervals / interval score."""
     lines = []
-    names = list(dict.fromkeys(dataset for sets in found.values() for dataset in sets))
     for method, sets in found.items():
-        means = [np.array(sets[name]).mean(axis=0) if name in sets else None for name in names]
+        means = [np.array(sets[name]).mean(axis=0) if name in sets else None for name in data_sets(found)]
         cells = ["" if m is None else f"{m[0]:.4g} / {m[1]:.2f} / {m[2]:.3f} / {m[3]:.4g}" for m in means]
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return lines
@@ -197,8 +211,9 @@ def coverages(found: dict[str, Any]) -> str:
     return f"Coverage of 90 % intervals, smallest and largest over the tables: {'; '.join(parts)}."
 
 
-def documented(found: dict[str, Any], datasets: list[str]) -> str:
+def documented(found: dict[str, Any]) -> str:
     """The tables as docs/methods.md has them."""
+    datasets = data_sets(found)
     parts = [
         table("RMSE (published: verdict)", datasets, comparison(found, 0, RMSE, larger=False)),
         table("Log-likelihood (published: verdict)", datasets, comparison(found, 1, LOG_LIKELIHOOD, larger=True)),
@@ -226,12 +241,11 @@ def main() -> None:
     options = parser.parse_args()
     stored = json.loads(Path(options.stored).read_text(encoding="utf-8")) if options.stored else {}
     methods, datasets = options.method or ([] if stored else list(METHODS)), options.dataset or list(SETS)
-    known = stored | run(methods, datasets, options.splits, options.data_dir, options.jobs)
-    found = {method: known[method] for method in METHODS if method in known}
+    found = merged(stored, run(methods, datasets, options.splits, options.data_dir, options.jobs))
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file)
-    print(documented(found, datasets))
+    print(documented(found))
 
 
 if __name__ == "__main__":

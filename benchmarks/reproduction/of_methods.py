@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from benchmarks import methods
-from benchmarks.published import SETS
 from benchmarks.reproduction.files import RESULTS
 
 
@@ -16,7 +15,7 @@ def stored_methods() -> dict[str, Any]:
 
 
 def tables_of_methods() -> list[str]:
-    blocks = methods.documented(stored_methods(), list(SETS)).split("\n## ")
+    blocks = methods.documented(stored_methods()).split("\n## ")
     *tables, last = (block.partition("\n")[2].strip() for block in blocks[1:])
     return [*tables, *last.rsplit("\n\n", 1)]
 

@@ -60,3 +60,22 @@ def test_rows_beside_another_algorithm_say_so():
     assert ours.startswith("| VI, reparameterised (published: Graves's gradients) | 1.000") and "6.89: better" in ours
     assert graves.startswith("| VI, Graves's gradients |")
     assert "VI 0.900 to 0.900" in methods.coverages(found)
+
+
+def test_new_figures_take_the_place_of_their_own_data_sets_only():
+    stored = {"PBP": {"boston": [1], "yacht": [2]}, "VI": {"boston": [3]}}
+    found = methods.merged(stored, {"PBP": {"yacht": [9], "energy": [8]}, "Bootstrap": {"wine": [7]}})
+    assert found == {
+        "VI": {"boston": [3]},
+        "PBP": {"boston": [1], "energy": [8], "yacht": [9]},
+        "Bootstrap": {"wine": [7]},
+    }
+    assert list(found) == ["VI", "PBP", "Bootstrap"] and list(found["PBP"]) == ["boston", "energy", "yacht"]
+
+
+def test_a_method_that_lacks_a_data_set_leaves_its_cell_empty():
+    figures = [[1.0, -1.0, 0.9, 5.0]] * 2
+    found = {"VI": {"boston": figures, "yacht": figures}, "PBP": {"yacht": figures}}
+    (ours, theirs) = methods.comparison(found, 0, published.RMSE, larger=False)
+    assert ours.count("|") == theirs.count("|") and theirs.startswith("| PBP |  | 1.000 ± 0.000 (1.02: better) |")
+    assert methods.documented(found).count("| | boston | yacht |") == 3
