@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction import left_open, of_methods, table_1, tables_2_and_3
+from benchmarks.reproduction import left_open, of_methods, table_1, tables_2_and_3, units
 from benchmarks.reproduction.files import DOCS
 
 DOCUMENTS = {
-    "reproduction.md": lambda: [*table_1.blocks(), *left_open.blocks(), *tables_2_and_3.blocks()],
+    "reproduction.md": lambda: [units.table(), *table_1.blocks(), *left_open.blocks(), *tables_2_and_3.blocks()],
     "methods.md": of_methods.blocks,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reproduction.files import Row, figure, markdown, number, only, rows_of
+from extranets.plots.growth import PLAIN
 from extranets.studies.decorrelation import VARIANTS
 from extranets.studies.hypotheses import HYPOTHESES
 from extranets.studies.printed import printed
@@ -83,30 +84,94 @@ def of_decorrelation(data: str, variant: str, T: str = "200") -> Row:
 
 
 def decorrelation_table() -> str:
-    names = list(dict.fromkeys(row["data"] for row in rows_of("decorrelation.csv")))
+    """Likeness, and what the mean is worth."""
     lines = []
     for variant in VARIANTS:
-        found = [of_decorrelation(name, variant) for name in names]
+        found = [of_decorrelation(name, variant) for name in data_names()]
         lines.append([variant, *(f"{number(row, 'correlation', 3)}; {figure(row, 'ratio', 2)}" for row in found)])
-    return markdown("members differ by | " + " | ".join(names), lines)
+    return markdown("members differ by | " + " | ".join(data_names()), lines)
 
 
-def sentences_of_decorrelation() -> list[str]:
-    rows = rows_of("decorrelation.csv")
-    names = list(dict.fromkeys(row["data"] for row in rows))
+def spread_table() -> str:
+    """Spread over the error of the mean, and that error over the spread divided by T."""
+    lines = []
+    for variant in VARIANTS:
+        shares = [quotient(of_decorrelation(name, variant), "spread", "error") for name in data_names()]
+        lines.append([variant, *(f"{share:.2f}; {200 / share:,.0f}" for share in shares)])
+    return markdown("members differ by | " + " | ".join(data_names()), lines)
+
+
+def data_names() -> list[str]:
+    return list(dict.fromkeys(row["data"] for row in rows_of("decorrelation.csv")))
+
+
+def quotient(row: Row, above: str, below: str) -> float:
+    return float(row[above]) / float(row[below])
+
+
+def left(name: str, T: str, variant: str = PLAIN) -> str:
+    """What an ensemble leaves of the error of one network with other first weights only, in per cent."""
+    one = float(of_decorrelation(name, PLAIN)["member_error"])
+    return f"{float(of_decorrelation(name, variant, T)['error']) / one:.0%}".replace("%", " %")
+
+
+def ratio_of(name: str, variant: str) -> str:
+    return figure(of_decorrelation(name, variant), "ratio", 2)
+
+
+def sentences_of_masks() -> list[str]:
+    names = data_names()
     masks = [name for name in VARIANTS if name.startswith("masks")]
-    plain = {name: float(of_decorrelation(name, "initialisation")["correlation"]) for name in names}
-    change = max(abs(float(of_decorrelation(n, m)["correlation"]) - plain[n]) for n in names for m in masks)
-    ratios = {v: [float(of_decorrelation(n, v)["ratio"]) for n in names] for v in VARIANTS}
-    of_masks = [ratio for mask in masks for ratio in ratios[mask]]
-    alike = [float(of_decorrelation(n, "rows")["correlation"]) - plain[n] for n in names]
+    rows = [(of_decorrelation(name, PLAIN), of_decorrelation(name, mask)) for name in names for mask in masks]
+    change = max(abs(float(row["correlation"]) - float(plain["correlation"])) for plain, row in rows)
+    ratios = [float(row["ratio"]) for _, row in rows]
+    claimed = [200 / quotient(row, "spread", "error") for pair in rows[:6] for row in pair]  # the processes come first
+    shares = [quotient(row, "spread", "error") for pair in rows[:6] for row in pair]
     return [
+        f"With other first weights only, the mean of 200 networks keeps {left('nonlinear', '200')} of the error of one on the nonlinear "
+        f"process and {left('linear', '200')} on the linear one, where independent networks without bias would keep 0.5 %; the mean of "
+        f"20 keeps {left('nonlinear', '20')} and {left('linear', '20')}.",
         f"Masks change the correlation of two members' errors by at most {change:.3f}, and the error of the mean of 200 networks is "
-        f"{min(of_masks):.2f} to {max(of_masks):.2f} times that with other first weights only.",
-        f"Rows drawn with replacement lower the correlation by {-max(alike):.3f} to {-min(alike):.3f}, and the error of the mean is "
-        f"{min(ratios['rows']):.2f} to {max(ratios['rows']):.2f} times as large.",
+        f"{min(ratios):.2f} to {max(ratios):.2f} times that with other first weights only.",
+        f"On the processes, with and without masks, the squared error of the mean of 200 is {min(claimed):.0f} to {max(claimed):.0f} "
+        f"times the spread divided by 200, and {1 / max(shares):.1f} times the spread itself.",
     ]
 
 
+def sentences_of_others() -> list[str]:
+    names = data_names()
+    drop = {
+        variant: [
+            float(of_decorrelation(n, PLAIN)["correlation"]) - float(of_decorrelation(n, variant)["correlation"])
+            for n in names
+        ]
+        for variant in ("rows", "priors")
+    }
+    rows = [float(of_decorrelation(name, "rows")["ratio"]) for name in names]
+    priors = [of_decorrelation(name, "priors") for name in names]
+    gained = [row["data"] for row in priors if float(row["ratio"]) + 2 * float(row["ratio_se"]) < 1]
+    lost = [row["data"] for row in priors if float(row["ratio"]) - 2 * float(row["ratio_se"]) > 1]
+    bins = {name: ratio_of(name, "bins") for name in names}
+    more = {name: ratio_of(name, "bins, 50 units") for name in names}
+    least_alike = [min(VARIANTS, key=lambda v, n=n: float(of_decorrelation(n, v)["correlation"])) for n in names]
+    best = [min(VARIANTS, key=lambda v, n=n: float(of_decorrelation(n, v)["ratio"])) for n in names]
+    return [
+        f"Networks with all together are the least alike on {least_alike.count('all')} of the {len(names)} tables, and have the best mean on "
+        f"{best.count('all')}.",
+        f"Rows drawn with replacement lower the correlation by {min(drop['rows']):.3f} to {max(drop['rows']):.3f}, and the error of the "
+        f"mean is {min(rows):.2f} to {max(rows):.2f} times as large.",
+        f"Priors lower it by {min(drop['priors']):.3f} to {max(drop['priors']):.3f}; beyond two standard errors the mean is better on "
+        f"{' and '.join(gained) or 'none of the five'} and worse on {', '.join(lost) or 'none'}.",
+        f"Bins at equal cost: {bins['energy']} on energy, {bins['concrete']} on concrete and {bins['boston']} on boston, but "
+        f"{bins['nonlinear']} and {bins['linear']} on the processes; with 50 units, {more['energy']}, {more['concrete']} and "
+        f"{more['boston']}, but {more['nonlinear']} and {more['linear']}.",
+    ]
+
+
+def sentences_of_decorrelation() -> list[str]:
+    return [*sentences_of_masks(), *sentences_of_others()]
+
+
 def blocks() -> list[str]:
-    return [hypotheses_table(), *sentences_of_hypotheses(), decorrelation_table(), *sentences_of_decorrelation()]
+    tables = [hypotheses_table(), decorrelation_table(), spread_table()]
+    return [*tables, *sentences_of_hypotheses(), *sentences_of_decorrelation()]

@@ -85,7 +85,7 @@ def test_a_study_of_what_the_paper_leaves_open_is_shown_without_verdicts(tmp_pat
     (table,) = summary.tables
     assert len(table.rows) == 3 and summary.comparison == []
     ((_, *cells),) = summary.beside[0].rows
-    assert [cell.printed for cell in cells] == ["too few data sets for a count"] * 3
+    assert [cell.below for cell in cells] == ["too few data sets for a count"] * 3
     assert summary.beside[0].headings[1] == "linear: extra-nets, printed 1.721"
     assert summary.figures["study"].panels == tuple(
         f"{m}, linear process" for m in ("extra-nets", "MC dropout", "bootstrap")
@@ -103,8 +103,9 @@ def test_the_papers_tables_hold_our_figure_the_printed_one_and_the_verdict(tmp_p
         "1.50 ± 0.50",
     ]
     # Printed 0.97 ± 0.06: 0.53 larger, with a standard error of 0.5.
-    assert (paper.rows[0][1].printed, paper.rows[0][1].verdict) == ("printed 0.97", "reproduced")
-    assert '<small class="reproduced">printed 0.97: reproduced</small>' in render(summary)
+    below = "printed 0.97: reproduced; 2 of 20 splits"
+    assert (paper.rows[0][1].below, paper.rows[0][1].verdict) == (below, "reproduced")
+    assert f'<small class="reproduced">{below}</small>' in render(summary)
 
 
 def test_what_masks_do_is_shown_first(tmp_path):

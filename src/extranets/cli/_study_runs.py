@@ -58,7 +58,7 @@ def draw_panels(display: Any, panels: tuple[str, ...], path: Path, size: tuple[f
     drawing = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     for ax, panel in zip(drawing.subplots(rows, columns, squeeze=False).flat, panels, strict=True):
         display.plot(ax, panel=panel)
-        ax.set_title(display.title(panel))
+        ax.set_title(display.title(panel), loc="left", fontsize="medium")
     drawing.savefig(path)
 
 

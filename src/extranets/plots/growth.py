@@ -118,6 +118,9 @@ class GrowthDisplay(Display):
             self.draw_lines(ax, panel)
             ax.set_title(panel)
             ax.label_outer()
+        drawing.suptitle(
+            "Error of the mean of T networks: with masks (red), with other first weights only (grey), if independent (dashed)"
+        )
         drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
         return drawing
 
@@ -128,7 +131,9 @@ class GrowthDisplay(Display):
         ax.plot(sizes, 1 / sizes, label="independent: 1 / T", **DIAGONAL)
         for kind, (at, errors) in curves.items():
             ax.plot(at, errors, label=kind, **{"linewidth": 1.4, "markersize": 4, **LINES.get(kind, {})})
-        ax.set(xscale="log", yscale="log", xlabel="number of networks T", ylabel="error of their mean, over one's")
+        ax.set(
+            xscale="log", yscale="log", xlabel="number of networks T", ylabel="error of the mean, over one network's"
+        )
         ax.set_xticks(ticks := [int(size) for size in sizes], [str(tick) for tick in ticks])
         low, high = 0.8 / sizes[-1], max(2.0, 1.3 * self._largest())
         ax.set_ylim(low, high)  # of all panels, so that they can be compared

@@ -25,11 +25,11 @@ MEASURES = {
 
 @dataclass
 class Cell:
-    """Text of a cell; in a table of the paper also the printed figure, and the verdict on it."""
+    """Text of a cell; in a table of the paper also what stands below it, and the verdict on it."""
 
     text: str
     is_number: bool
-    printed: str = ""
+    below: str = ""
     verdict: str = ""
 
 
@@ -86,9 +86,11 @@ def position(place: str, row: Row) -> tuple[str, str]:
 
 
 def with_printed(row: Row | None) -> Cell:
+    """Our figure; below it the printed one, the verdict, and what of the run is not as in the paper."""
     if row is None:
         return Cell("", False)
-    return Cell(cell(row["ours"]).text, True, f"printed {number(row['printed'])}", row["verdict"] or "no verdict")
+    remarks = "; ".join(filter(None, (row["verdict"], row["note"]))) or "no verdict"
+    return Cell(cell(row["ours"]).text, True, f"printed {number(row['printed'])}: {remarks}", row["verdict"] or "")
 
 
 def learners() -> Table:

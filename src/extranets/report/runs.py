@@ -37,7 +37,7 @@ MEANINGS = {
     "uci": (
         "“Reproduced”: the printed error differs from ours by less than two standard errors of the difference and the rounding of the "
         "printed one. “Better”: ours is smaller by more. “Contradicts”: ours is larger by more. What of a row is not as in the paper, such "
-        "as fewer splits or another algorithm, stands under “note” in the list of all figures.",
+        "as fewer splits or another algorithm, stands beside the verdict.",
     ),
     "hypotheses": (
         "This study asks what could explain the printed point errors, which are smaller than ours: one thing is changed at a time. A printed "
