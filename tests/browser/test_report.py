@@ -241,14 +241,16 @@ def test_a_run_is_shown(open_page, tmp_path, name):
     (tmp_path / "run.html").write_text(render(summary), encoding="utf-8")
     page = open_page(tmp_path / "run.html", **PHONE)
     assert overflow(page) <= 0
-    assert page.get_by_role("img").count() == len(summary.figures["study"].charts) + 3 * (name == "simulation")
-    assert all(page.get_by_role("table", name=table.caption).is_visible() for table in summary.tables)
+    assert page.get_by_role("img").count() == sum(len(display.panels) for display in summary.figures.values())
+    tables = [*summary.beside, *summary.tables]
+    assert all(page.get_by_role("table", name=table.caption, exact=True).is_visible() for table in tables)
+    assert all(page.get_by_text(meaning, exact=True).is_visible() for meaning in summary.meanings)
     assert len(summary.comparison) > 0 or name in ("hypotheses", "decorrelation")  # beyond the paper
     if summary.comparison:
-        assert page.get_by_text("“Reproduced”: this run could have given the printed figure.").is_visible()
+        assert page.locator("td small.none, td small.reproduced").first.is_visible()
         printed = page.get_by_role("table", name=summary.compared.caption)
         assert not printed.is_visible()
-        page.get_by_text(f"All {len(summary.comparison)} printed figures", exact=True).click()
+        page.get_by_text(f"All {len(summary.comparison)} printed figures, with differences and notes", exact=True).click()
         assert printed.is_visible() and printed.locator("tbody tr").count() == len(summary.comparison)
 
 
