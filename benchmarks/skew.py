@@ -93,10 +93,9 @@ def fits(make: Callable[[str], Any], X: Any, y: Array) -> dict[str, Any]:
 
 
 def scored(model: Any, X: Any, y: Array, below: Array, above: Array) -> Scores:
-    mean, std = model.predict(X, return_std=True)
     lower, upper = model.predict_interval(X).T
     shape = model.distribution_
-    score, crps = interval_score(y, lower, upper, 0.9), shape.crps(y, mean, std)
+    score, crps = interval_score(y, lower, upper, 0.9), model.predictive(X).crps(y)
     return Scores(100 * below.mean(), 100 * above.mean(), score, crps, 100.0 * (shape.name == "empirical"))
 
 

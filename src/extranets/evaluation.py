@@ -16,7 +16,10 @@ from extranets._sklearn import rows_of
 from extranets.held_out import cross_validation
 from extranets.parting import Parting
 from extranets.predictor.distributions import Normal
+from extranets.predictor.link import PLAIN, Link
 from extranets.predictor.part import Distribution
+from extranets.predictor.predictive import Predictive
+from extranets.uncertainty.components import Components
 from extranets.uncertainty.predictive import SMALLEST_STD
 
 # Close enough together for a slider; the levels that people ask for are among them.
@@ -45,6 +48,8 @@ class Predictions:
     members: Array | None = None
     loss_curve: Array | None = None
     shape: Distribution = field(default_factory=Normal)  # of the predictive distribution
+    latent: Components | None = None  # what has this shape; None: the target itself
+    link: Link = PLAIN  # from there to the target
     about: dict[str, Any] = field(default_factory=dict)  # the model and the table in words, for headings
 
     def __len__(self) -> int:
@@ -55,14 +60,19 @@ class Predictions:
         return np.sqrt(self.epistemic + self.aleatoric)
 
     @property
+    def predictive(self) -> Predictive:
+        """The predictive distributions."""
+        return Predictive(self.shape, self.latent or Components(self.mean, self.epistemic, self.aleatoric), self.link)
+
+    @property
     def covered(self) -> npt.NDArray[np.bool_]:
         """Shape: ``(n, k)``."""
         return (self.bounds[:, 0] <= self.y[:, None]) & (self.y[:, None] <= self.bounds[:, 1])
 
     @property
     def distribution(self) -> str:
-        """The shape of the predictive distribution in words."""
-        return self.shape.describe()
+        """The predictive distribution in words."""
+        return self.predictive.describe()
 
     def at(self, coverage: float) -> tuple[Array, Array]:
         """Lower and upper bounds at one of the levels. Shape: ``(n,)`` each."""
@@ -110,9 +120,15 @@ def predict_with_targets(
         bounds,
         members=np.asarray(model.predict_members(X), dtype=np.float64) if members else None,
         loss_curve=None if curve is None else np.asarray(curve, dtype=np.float64),
-        shape=getattr(model, "distribution_", Normal()),
+        **_distribution_of(model, X),
         **named,
     )
+
+
+def _distribution_of(model: Any, X: Any) -> dict[str, Any]:
+    """What `Predictions` holds of it."""
+    predictive = model.predictive(X)
+    return {"shape": predictive.shape, "latent": predictive.latent, "link": predictive.link}
 
 
 def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
@@ -124,9 +140,9 @@ def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:
         "rmse": metrics.rmse(p.y, p.mean),
         "mae": metrics.mae(p.y, p.mean),
         "r2": r_squared(p.y, p.mean),
-        "log_likelihood": p.shape.log_likelihood(p.y, p.mean, std),
-        "crps": p.shape.crps(p.y, p.mean, std),
-        "calibration_error": metrics.calibration_error(p.shape.normal_errors(p.y, p.mean, std), 0.0, 1.0),
+        "log_likelihood": p.predictive.log_likelihood(p.y),
+        "crps": p.predictive.crps(p.y),
+        "calibration_error": metrics.calibration_error(p.predictive.normal_errors(p.y), 0.0, 1.0),
         "sharpness": metrics.sharpness(std),
         "coverage": metrics.coverage(p.y, lower, upper),
         "mean_width": metrics.mean_width(p.y, lower, upper),

@@ -250,7 +250,9 @@ def test_a_run_is_shown(open_page, tmp_path, name):
         assert page.locator("td small.none, td small.reproduced").first.is_visible()
         printed = page.get_by_role("table", name=summary.compared.caption)
         assert not printed.is_visible()
-        page.get_by_text(f"All {len(summary.comparison)} printed figures, with differences and notes", exact=True).click()
+        page.get_by_text(
+            f"All {len(summary.comparison)} printed figures, with differences and notes", exact=True
+        ).click()
         assert printed.is_visible() and printed.locator("tbody tr").count() == len(summary.comparison)
 
 

@@ -146,6 +146,8 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--features", "area,rent"], ["rent is the target"]),
         (["--jobs", "0"], ["--jobs 0 has no meaning"]),
         (["--seed", "5000000000"], ["--seed", "4294967295"]),
+        (["--bounds", "0", "many"], ["--bounds takes two numbers", "0 many"]),
+        (["--bounds", "5", "1"], ["a lower and a larger upper number"]),
         (["--folds", "401"], ["--folds 401", "only 400 rows"]),
     ],
 )
@@ -765,3 +767,17 @@ def test_compare_by_time(visits, here):
     at_random = json.loads(here("compare", visits / "train.csv", "-t", "sold", *methods, "-q", "--json").stdout)
     rmse = [{line["method"]: line["rmse"] for line in each["methods"]} for each in (told, at_random)]
     assert all(rmse[0][name] > rmse[1][name] for name in ("stack", "extra-trees"))
+
+
+def test_bounds_of_the_target(here, tmp_path):
+    random = np.random.default_rng(0)
+    x = random.normal(size=80)
+    pandas.DataFrame({"x": x, "y": np.clip(50 + 40 * x, 0, 100)}).to_csv(tmp_path / "t.csv", index=False)
+    quick = (*QUICK, "--folds", 0, "-q", "-o", tmp_path / "m.xnet")
+    here("fit", tmp_path / "t.csv", "-t", "y", "--bounds", "none", 100, *quick)
+    assert package.load(tmp_path / "m.xnet").regressor_.bounds == (None, 100)
+    new = pandas.DataFrame({"x": [-5.0, 5.0]})
+    lower, upper = package.load(tmp_path / "m.xnet").predict_interval(new).T
+    assert lower[0] < 0 and upper[1] == 100
+    refused = here("fit", tmp_path / "t.csv", "-t", "y", "--bounds", 0, 50, *quick)
+    assert refused.returncode and "not within bounds=(0, 50)" in refused.stderr

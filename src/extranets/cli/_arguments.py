@@ -78,6 +78,16 @@ def _value(text: str) -> Any:
         return text
 
 
+def named_bounds(pair: tuple[str, str] | None) -> dict[str, Any]:
+    """``--bounds LOW HIGH`` as a parameter of the method."""
+    if pair is None:
+        return {}
+    ends = [_value(text) for text in pair]
+    if not all(end is None or (isinstance(end, int | float) and not isinstance(end, bool)) for end in ends):
+        raise typer.BadParameter(f"--bounds takes two numbers, or none for no bound; got {' '.join(pair)}.")
+    return {"bounds": None if ends == [None, None] else tuple(ends)}
+
+
 def kinds(pairs: list[str] | None, target: str) -> tuple[dict[str, str], str | None]:
     """``--kind column=kind`` pairs: the kinds of the features; and how the target is written, if its kind says so."""
     found = {}

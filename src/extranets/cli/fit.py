@@ -10,7 +10,15 @@ import typer
 from rich.table import Table
 
 from extranets._json import plain
-from extranets.cli._arguments import check_coverage, check_folds, check_name, check_output, kinds, settings
+from extranets.cli._arguments import (
+    check_coverage,
+    check_folds,
+    check_name,
+    check_output,
+    kinds,
+    named_bounds,
+    settings,
+)
 from extranets.cli._options import (
     Coverage,
     Delimiter,
@@ -70,6 +78,14 @@ Tune = Annotated[
         "comes on top (--folds 0 leaves it out). What --set and --effort give is not searched for.",
     ),
 ]
+Bounds = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="LOW HIGH",
+        help="What the target is never below and never above; none for no bound: --bounds 0 none. By default a target that is "
+        "never negative in the table is never predicted to be (stack and extra-nets); --bounds none none allows it.",
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Let new categories and new gaps stop a prediction, instead of only warning.")
 ]
@@ -87,6 +103,7 @@ def fit(
     preset: Preset = None,
     set: Set = None,
     tune: Tune = None,
+    bounds: Bounds = None,
     id: Id = None,
     group: Group = None,
     time: Time = None,
@@ -124,6 +141,8 @@ def fit(
 
       extranets fit train.csv -t price --time sold
 
+      extranets fit train.csv -t share --bounds 0 100
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
     from extranets.tables import TableRegressor, fit_table
@@ -133,7 +152,8 @@ def fit(
     check_output(output, table)
     method = method or ("stack" if preset is None else "extra-nets")
     _check_search(folds, tune, method)
-    network, given = _network(method, _named_settings(method, effort, preset), set, seed, jobs, quiet)
+    named = _named_settings(method, effort, preset) | named_bounds(bounds)
+    network, given = _network(method, named, set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
     training = read_training(table, target, features, Named(id, group, time), column_kinds, style, reading)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,10 @@ from extranets.predictor.distributions import LEARNERS, Normal
 from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
+from extranets.predictor.limits import Limits, ends_of
+from extranets.predictor.link import Link
 from extranets.predictor.part import Distribution, Interval, Noise, Source
+from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
 from extranets.predictor.units import fingerprint
 from extranets.uncertainty.components import Components
@@ -52,6 +55,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     _: KW_ONLY
     n_jobs: int | None = None
+    bounds: tuple[float | None, float | None] | Literal["auto"] | None = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
@@ -105,13 +109,15 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         parting = self._parting(groups, time, used)
         columns = y.reshape(len(y), -1)
+        link = Link(Limits.of(self.bounds, columns))
         units = Units(
             Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None)),
-            Scaling.of(columns, weight, "y"),
+            Scaling.of(link.latent(columns), weight, "y"),
             y.ndim == 1,
+            link,
         )
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
-        found = self._fit(Sample(units.x.apply(X), units.y.apply(columns), weight, data, used, parting), units)
+        found = self._fit(Sample(units.x.apply(X), units.standardised(columns), weight, data, used, parting), units)
         model = replace(found.model, seen=SeenRows.of(X, columns))
         # Nothing failed: only now is the estimator fitted.
         self.set_fitted(replace(found, model=model), fit_info(X.shape, begin))
@@ -139,6 +145,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def check_values(self) -> None:
         """Refuse parameters that are wrong by themselves."""
         check_constraints(self)
+        if self.bounds is not None and not isinstance(self.bounds, str):
+            ends_of(self.bounds)
         sizes = self.get_params(deep=False).get("hidden_layer_sizes", "auto")
         if not isinstance(sizes, str):  # "auto"
             hidden_units(sizes)
@@ -299,7 +307,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
         levels, single = check_levels("alpha", alpha)
-        values = self._chosen().quantiles(self.predict_components(X), levels)
+        values = self.predictive(X).quantiles(levels)
         return values[..., 0] if single else values
 
     def predict_dist(self, X: Any) -> rv_continuous_frozen:
@@ -308,14 +316,18 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
         It has pdf, cdf, ppf, mean, var, interval, rvs.
         """
-        return self._chosen().frozen(self.predict_components(X))
+        return self.predictive(X).frozen()
+
+    def predictive(self, X: Any) -> Predictive:
+        """The predictive distributions with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
+        return self._chosen().predictive(check_table(self, X), self._machine())
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
-        parts = self.predict_components(X)
+        predictive = self.predictive(X)
         # Row after row, so that a table in blocks has the same draws as a whole one.
-        levels = check_random_state(random_state).uniform(size=(*parts.mean.shape, n_samples))
-        dist = self._chosen().frozen(parts)
+        levels = check_random_state(random_state).uniform(size=(*predictive.latent.mean.shape, n_samples))
+        dist = predictive.frozen()
         return np.moveaxis(dist.ppf(np.moveaxis(levels, -1, 0)), 0, -1)
 
     def _chosen(self) -> Predictor:
@@ -350,7 +362,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         X, y = self._check_held_out(X, y)
         model = self._chosen()
-        sample = Sample(model.units.x.apply(X), model.units.y.apply(y), np.ones(len(y)))
+        model = replace(model, units=model.units.allowing(y))
+        sample = Sample(model.units.x.apply(X), model.units.standardised(y), np.ones(len(y)))
         learn_shape = LEARNERS[getattr(self, "distribution", Normal.name)]
         found = model.recalibrated(sample, self._machine(), self.intervals, learn_shape, expects=self.expects)
         self.model_ = replace(found, interval=self.model_.interval)
@@ -438,9 +451,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         (True, True)
         """
         X, y = self._check_held_out(X, y, fewest=1)
-        self.model_ = replace(
-            self.model_, adaptive=self._chosen().updated(X, y, self._machine()).adaptive, conformal=None
-        )
+        found = self._chosen().updated(X, y, self._machine())
+        self.model_ = replace(self.model_, units=found.units, adaptive=found.adaptive, conformal=None)
         return self
 
     def _check_held_out(self, X: Any, y: Any, fewest: int = 2) -> tuple[Any, Array]:

@@ -63,6 +63,7 @@ class BootstrapNetsRegressor(TrainedRegressor):
         distribution are those of ``"normal"``). ``"jackknife+"`` is f_bar with intervals that
         need no distribution, from out-of-bag residuals (jackknife+-after-bootstrap; with ``noise="oob"``).
     {warm_start}
+    {bounds}
     {common}
 
     Attributes

@@ -41,6 +41,7 @@ class DeepEnsembleRegressor(TrainedRegressor):
     {adam}
     {training}
     {warm_start}
+    {bounds}
     {common}
 
     Attributes

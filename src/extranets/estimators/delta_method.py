@@ -53,6 +53,7 @@ class DeltaMethodRegressor(TrainedRegressor):
     damping : float or "auto", default="auto"
         What is added to the diagonal of J'J (of standardised data). ``"auto"``: nothing where J'J is well-conditioned, else
         a millionth of its largest eigenvalue.
+    {bounds}
     {common}
 
     Attributes

@@ -73,6 +73,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "interval": "paper",
         "distribution": "normal",
         "distance_factor": 0.0,
+        "bounds": None,
     },
     "fast": {"effort": "low", "n_estimators": 8},
     "accurate": {"effort": "high", "n_estimators": 32, "n_folds": 10},
@@ -140,6 +141,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     {distribution}
     {distance}
     {warm_start}
+    {chosen_bounds}
     {common}
 
     Attributes
@@ -199,6 +201,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
     distribution: str = "student"
     distance_factor: float = 1.0
+    bounds: tuple[float | None, float | None] | Literal["auto"] | None = "auto"
     warm_start: bool = False
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -289,11 +292,12 @@ class ExtraNetsRegressor(TrainedRegressor):
             errors = plan.errors(networks.ensemble, extra, sample, self._moments_of)
             held = as_if_trained_on_all(errors, trial, plan, networks.n_members)
             step = 1 if sample.parting is None else -(-len(held.weight) // ENOUGH_ROWS)
-            noise, held = self._noise_from(held.every(step), networks, sample.X[plan.held_rows()[::step]], noise_model)
+            rows = plan.held_rows()[::step]
+            noise, held = self._noise_from(held.every(step), networks, sample.X[rows], noise_model)
             evidence = Evidence(held, networks.n_members, folds)
             learn_shape = LEARNERS[self.distribution]
             model = Predictor.from_rows(units, networks, noise, evidence, OFFERED, self.interval, learn_shape)
-            model = model.expecting(evidence)
+            model = model.expecting(evidence, sample.y[rows])
         model = model.widening(sample.X, self.distance_factor, self._machine())
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
         return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})

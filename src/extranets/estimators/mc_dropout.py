@@ -69,6 +69,7 @@ class MCDropoutRegressor(TrainedRegressor):
     {held_out}
     interval : {"total", "calibrated"}, default="total"
         ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise with a >= 1/T and b fitted to held-out residuals.
+    {bounds}
     {common}
 
     Attributes

@@ -32,6 +32,7 @@ class MeanVarianceRegressor(TrainedRegressor):
     {warm_up}
     {adam}
     {training}
+    {bounds}
     {common}
 
     Attributes

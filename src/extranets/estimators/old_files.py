@@ -63,6 +63,7 @@ BEFORE: dict[str, dict[str, Any]] = {
         "noise_model": "constant",
         "distribution": "normal",
         "distance_factor": 0.0,
+        "bounds": None,
     },
 }
 

@@ -20,6 +20,7 @@ LOSS = StrOptions(set(LOSSES))
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_layer_sizes": ["array-like", Range(Integral, 1, None, closed="left")],
+    "bounds": [None, StrOptions({"auto"}), "array-like"],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -56,6 +57,17 @@ HELD_OUT_CONSTRAINTS: dict[str, list[Any]] = {
     "holdout_fraction": [Range(Real, 0, 1, closed="neither")],
 }
 DISTANCE_CONSTRAINTS: dict[str, list[Any]] = {"distance_factor": [Range(Real, 0, None, closed="left")]}
+
+
+def _bounds_paragraph(default: str) -> str:
+    return f"""
+bounds : None, "auto" or a pair of numbers, default={default}
+    What the target is never below and never above, such as ``(0, 100)`` or ``(0, None)``. All that is predicted stays between:
+    means, intervals, quantiles and distributions, whose mass beyond a bound lies at the bound. ``"auto"``: a target that is never
+    negative in training is never predicted to be. None: nothing is a bound; for a target that may well be negative, although it
+    never was.
+"""
+
 
 SHARED_DOCS = {
     "hidden": """
@@ -140,6 +152,8 @@ warm_start : bool, default=False
     Keep the networks of the last fit and train only those that a larger ``n_estimators`` adds (and the folds' networks
     anew). The data and all other parameters must be the same.
 """,
+    "bounds": _bounds_paragraph("None"),
+    "chosen_bounds": _bounds_paragraph('"auto"'),
     "common": """
 n_jobs : int or None, default=None
     Threads. None uses all cores (or ``OMP_NUM_THREADS``). Results do not depend on it.

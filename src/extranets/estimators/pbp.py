@@ -44,6 +44,7 @@ class PBPRegressor(NetsRegressor):
         Passes over the rows.
     n_passes : int, default=100
         Networks that :meth:`predict_members` draws from the posterior. Predictions need none: their moments are formulas.
+    {bounds}
     {common}
 
     Attributes

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from extranets import engine
+from extranets._arrays import Float32
 from extranets._progress import thread_count
 from extranets._random import draw_seed
 from extranets._sklearn import Range, StrOptions
@@ -33,7 +34,7 @@ from extranets.predictor.noise import ConstantNoise, NetworkNoise
 from extranets.predictor.noise.networks import FEWEST_ROWS
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import FoldNetworks, Stack
-from extranets.stacking import Effort, Found, grow
+from extranets.stacking import Effort, grow
 from extranets.uncertainty.components import HeldOut
 
 OFFERED: tuple[type[Interval], ...] = (Calibrated, Total)
@@ -93,6 +94,7 @@ class StackedNetsRegressor(NetsRegressor):
     {distance}
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``).
+    {chosen_bounds}
     {common}
 
     Attributes
@@ -132,6 +134,7 @@ class StackedNetsRegressor(NetsRegressor):
     interval: Literal["calibrated", "total"] = "calibrated"
     distribution: str = "auto"
     distance_factor: float = 1.0
+    bounds: tuple[float | None, float | None] | Literal["auto"] | None = "auto"
     device: engine.Device = "cpu"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -142,7 +145,7 @@ class StackedNetsRegressor(NetsRegressor):
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, NetworkNoise)
     extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any]}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: COMMON_CONSTRAINTS[name] for name in ("n_jobs", "random_state", "verbose")},
+        **{name: COMMON_CONSTRAINTS[name] for name in ("bounds", "n_jobs", "random_state", "verbose")},
         "effort": [StrOptions({"low", "medium", "high"})],
         "n_folds": [StrOptions({"auto"}), *HELD_OUT_CONSTRAINTS["n_folds"]],
         "members_per_fold": [Range(Integral, 1, 1000, closed="both")],
@@ -171,12 +174,14 @@ class StackedNetsRegressor(NetsRegressor):
             watch=self._watch,
         )
         source = Stack([part.networks for part in found.parts], found.weights)
-        noise, held = self._noise_from(found, sample, source, noise_model, seed)
+        step = -(-len(found.rows) // ENOUGH_ROWS)
+        rows = found.rows[::step]  # of many, some from every fold
+        noise, held = self._noise_from(found.held.every(step), sample.X[rows], source, noise_model, seed)
         evidence = Evidence(held, source.n_members)
         learn_shape = LEARNERS[self.distribution]
         with self._watch("Fitting intervals", minor=True):
             model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, learn_shape)
-            model = model.expecting(evidence).widening(sample.X, self.distance_factor, self._machine())
+            model = model.expecting(evidence, sample.y[rows]).widening(sample.X, self.distance_factor, self._machine())
         chosen = {"noise_model": noise_model, "distribution": model.distribution.name}
         return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, **chosen}})
 
@@ -189,15 +194,13 @@ class StackedNetsRegressor(NetsRegressor):
         return "networks" if n_rows >= FEWEST_ROWS and self.noise_model != "constant" else "constant"
 
     def _noise_from(
-        self, found: Found, sample: Sample, source: Source, noise_model: str, seed: int
+        self, held: HeldOut, X: Float32, source: Source, noise_model: str, seed: int
     ) -> tuple[Noise, HeldOut]:
-        """The noise, and held-out errors with what it gives their rows; of many rows, some from every fold."""
-        step = -(-len(found.rows) // ENOUGH_ROWS)
-        held = found.held.every(step)
+        """The noise, and held-out errors with what it gives their rows. Shape: X ``(n, k)``, the rows of ``held``."""
         if noise_model == "constant":
             return ConstantNoise.learn(held, source.n_members), held
         with self._watch("Training networks of the noise", minor=True):
-            return NetworkNoise.learn(held, sample.X[found.rows[::step]], seed, self._machine())
+            return NetworkNoise.learn(held, X, seed, self._machine())
 
     def _machine(self) -> Machine:
         return {"device": self.device, "n_threads": thread_count(self.n_jobs)}

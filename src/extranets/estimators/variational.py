@@ -53,6 +53,7 @@ class VariationalRegressor(AdamRegressor):
         (2011) has it, from the squared gradients of single rows, with the prior's mean learned and the full cost from the
         start; it is there for comparison. His optimiser was another one than Adam.
     {adam}
+    {bounds}
     {common}
 
     Attributes

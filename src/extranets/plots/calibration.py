@@ -14,7 +14,6 @@ from extranets.evaluation import CONFIDENCE, VAGUE, Predictions, binomial_limits
 from extranets.plots._columns import binned
 from extranets.plots.display import NothingToShow, PredictionsDisplay, too_few
 from extranets.plots.drawing import ACCENT, DIAGONAL, GRID, MISS, MUTED, SECOND, counted, legend, percent, short
-from extranets.uncertainty.predictive import SMALLEST_STD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,8 +55,7 @@ class CalibrationDisplay(PredictionsDisplay):
         p = predictions
         rows = coverage_table(p)
         nominal, observed, low, high = np.array([(row.nominal, row.observed, row.low, row.high) for row in rows]).T
-        std = np.maximum(p.std, SMALLEST_STD)
-        quantiles = metrics.calibration_curve(p.shape.normal_errors(p.y, p.mean, std), 0.0, 1.0, by="quantile")
+        quantiles = metrics.calibration_curve(p.predictive.normal_errors(p.y), 0.0, 1.0, by="quantile")
         # Observed coverage is the distribution function of the lowest level that holds each target, so its
         # distance from the nominal one is that of Kolmogorov and Smirnov.
         band = float(kstwo.ppf(CONFIDENCE, len(p)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -123,7 +123,9 @@ def _running(members: Array, counts: npt.NDArray[np.intp]) -> list[tuple[Array, 
 
 
 def _scores(p: Predictions, mean: Array, spread: Array, coverage: float) -> tuple[float, float, float]:
-    below, above = p.shape.multiples(np.array([(1 - coverage) / 2, (1 + coverage) / 2]))[0]
-    std = np.sqrt(spread + p.aleatoric)
-    lower, upper = mean + below * std, mean + above * std
-    return metrics.rmse(p.y, mean), metrics.mean_width(p.y, lower, upper), metrics.coverage(p.y, lower, upper)
+    """Of a latent mean and its variance. Shape: ``(n,)`` each."""
+    predictive = p.predictive
+    some = replace(predictive, latent=predictive.latent._replace(mean=mean, epistemic=spread))
+    lower, upper = some.quantiles(np.array([(1 - coverage) / 2, (1 + coverage) / 2])).T
+    own = some.components().mean
+    return metrics.rmse(p.y, own), metrics.mean_width(p.y, lower, upper), metrics.coverage(p.y, lower, upper)

@@ -71,8 +71,8 @@ class ResidualsDisplay(PredictionsDisplay):
     def _of(cls, predictions: Predictions, coverage: float) -> Self:
         p = predictions
         residual, rows = p.y - p.mean, shown_rows(p.mean, MOST_POINTS)
-        sure = p.std == 0  # an error there has no size in standard deviations
-        z = residual[~sure] / p.std[~sure]
+        z = p.predictive.standard_errors(p.y)
+        z = z[~np.isnan(z)]  # where the standard deviation is 0, an error has no size in standard deviations
         far = float((np.abs(z) > 2).mean()) if len(z) else float("nan")
         standard = p.shape.frozen(np.zeros(()), np.ones(()))
         expected_far = float(standard.cdf(-2) + standard.sf(2))

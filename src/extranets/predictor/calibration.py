@@ -10,7 +10,8 @@ import numpy as np
 from extranets._arrays import Array
 from extranets.predictor.intervals import Calibrated
 from extranets.predictor.part import Distribution, Evidence, Interval, LearnShape, Noise
-from extranets.uncertainty.components import HeldOut, unbiased
+from extranets.predictor.predictive import Predictive
+from extranets.uncertainty.components import unbiased
 
 EXPECTED = ("rmse", "interval_score", "coverage")  # scores that are expected on new rows
 EXPECTED_LEVEL = 0.9  # of the intervals that they judge
@@ -64,13 +65,13 @@ def held_out_std(interval: Interval, noise: Noise, evidence: Evidence) -> Array:
     return np.sqrt(epistemic + aleatoric + own * (1 / held.n_members - 1 / n_members))
 
 
-def expected_scores(held: HeldOut, std: Array, distribution: Distribution) -> dict[str, Array]:
-    """What to expect on new rows, from held-out ones. Shape: std ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
+def expected_scores(predictive: Predictive, y: Array, weight: Array) -> dict[str, Array]:
+    """What to expect on new rows, from held-out ones. Shape: y ``(n, n_outputs)`` -> ``(n_outputs,)`` each."""
     above = (1 + EXPECTED_LEVEL) / 2
-    lower, upper = (std * each for each in distribution.multiples(np.array([1 - above, above])).T)
-    error = -held.residual
-    outside = np.maximum(np.maximum(lower - error, error - upper), 0)
+    lower, upper = np.moveaxis(predictive.quantiles(np.array([1 - above, above])), -1, 0)
+    outside = np.maximum(np.maximum(lower - y, y - upper), 0)
     score = upper - lower + 2 / (1 - EXPECTED_LEVEL) * outside
-    values = dict(zip(EXPECTED, (error**2, score, (outside == 0).astype(np.float64)), strict=True))
-    means = {name: np.average(each, axis=0, weights=held.weight) for name, each in values.items()}
+    squares = (y - predictive.components().mean) ** 2
+    values = dict(zip(EXPECTED, (squares, score, (outside == 0).astype(np.float64)), strict=True))
+    means = {name: np.average(each, axis=0, weights=weight) for name, each in values.items()}
     return {**means, "rmse": np.sqrt(means["rmse"])}

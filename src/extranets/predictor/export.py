@@ -48,17 +48,17 @@ def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> 
         epistemic = epistemic + model.distance.graph(inputs)
     mean = in_units(mean, units.y)
     std = (epistemic + aleatoric).apply("Sqrt") * units.y.scale
-    outputs = {"mean": mean, "sd": std}
-    for end, (lower, upper) in zip(ends, _bounds(model, inputs, mean, std, levels), strict=True):
-        outputs |= {f"lower{end}": lower, f"upper{end}": upper}
+    outputs = {"mean": units.link.graph(mean), "sd": std}
+    for end, (lower, upper) in zip(ends, _latent_bounds(model, inputs, mean, std, levels), strict=True):
+        outputs |= {f"lower{end}": units.link.graph(lower), f"upper{end}": units.link.graph(upper)}
     # A graph cannot raise: rows that `predict` refuses become NaN.
     usable = standardised.apply("Abs").compare("LessOrEqual", LARGEST_VALUE)
     refused = onnx_graph.where(usable, 0.0, np.nan).sum(1).unsqueeze(1)
     return {name: value + refused for name, value in outputs.items()}
 
 
-def _bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Array) -> Bounds:
-    """Shape: inputs ``(n, k)``, standardised; mean, std ``(n, n_outputs)``, in the target's units."""
+def _latent_bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Array) -> Bounds:
+    """Shape: inputs ``(n, k)``, standardised; mean, std ``(n, n_outputs)``, of the latent target."""
     interval = model.interval_in_use
     if model.adaptive is not None:
         return model.adaptive.graph_bounds(mean, std, levels, model.distribution, model.construction())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +30,12 @@ from extranets.predictor.part import (
     Source,
     check_variances,
 )
+from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
 
 NAMED_ROWS = 5  # of those whose predictions are not finite
-
-if TYPE_CHECKING:
-    from scipy.stats._distn_infrastructure import rv_continuous_frozen
 
 
 @storable("Predictor")
@@ -46,7 +44,7 @@ class Predictor:
     """What a fit makes. ``X`` is a checked table in the user's units, dense or CSR, in all methods.
 
     ``intervals`` holds those that the fit has learned, by name; ``interval`` is the name of the one in use. ``expected`` holds
-    scores that are to be expected on new rows, for standardised targets, shape ``(n_outputs,)`` each.
+    scores that are to be expected on new rows, in units of the latent target's scale, shape ``(n_outputs,)`` each.
     """
 
     units: Units
@@ -119,17 +117,25 @@ class Predictor:
         for rows, block in self._standardised(X):
             mean[rows] = self.units.y.undo(moments(block)[0])
         refuse_non_finite(mean)
-        return self.units.as_target(mean)
+        return self.units.as_target(self.units.link.target(mean))
 
     def members(self, X: Any, machine: Machine) -> Array:
         """Shape: ``(n, k)`` -> ``(n_members, n[, n_outputs])``."""
         parts = [self.units.y.undo(self.source.members(block, machine)) for _, block in self._standardised(X)]
-        members = np.concatenate(parts, axis=1)
+        members = self.units.link.unlimited(np.concatenate(parts, axis=1))
         refuse_non_finite(np.moveaxis(members, 1, 0))
         return members[:, :, 0] if self.units.y_is_vector else members
 
     def components(self, X: Any, machine: Machine) -> Components:
         """Mean, and epistemic and aleatoric variance, in the target's units."""
+        return self.predictive(X, machine).components()
+
+    def predictive(self, X: Any, machine: Machine) -> Predictive:
+        """The predictive distributions."""
+        return Predictive(self.distribution, self._latent(X, machine), self.units.link)
+
+    def _latent(self, X: Any, machine: Machine) -> Components:
+        """Mean and variances of the latent target."""
         moments = self.source.moments(machine)
         unit = self.units.y.scale**2
         mean, epistemic, aleatoric = (self._room(X) for _ in range(3))
@@ -145,16 +151,19 @@ class Predictor:
 
     def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
         """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
-        parts = self.components(X, machine)
+        predictive = self.predictive(X, machine)
+        bounds = self._latent_bounds(X, predictive, levels, machine)
+        return predictive.components(), self.units.link.target(bounds, trailing=2)
+
+    def _latent_bounds(self, X: Any, predictive: Predictive, levels: Array, machine: Machine) -> Array:
         if self.adaptive is not None:
-            return parts, self.adaptive.bounds(parts, levels, self.distribution, self.construction())
+            return self.adaptive.bounds(predictive.latent, levels, self.distribution, self.construction())
         if self.conformal is not None:
-            return parts, self.conformal.bounds(parts, levels, self.construction())
+            return self.conformal.bounds(predictive.latent, levels, self.construction())
         if self.interval_in_use.own_bounds:
-            return parts, self._own_bounds(X, levels, machine)
+            return self._own_bounds(X, levels, machine)
         tails = (1 - levels) / 2
-        both = [self.quantiles(parts, tails), self.quantiles(parts, 1 - tails)]
-        return parts, np.stack(both, axis=-2)
+        return np.stack([predictive.latent_quantiles(tails), predictive.latent_quantiles(1 - tails)], axis=-2)
 
     def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
         """Shape: ``(k,)`` -> ``(n[, n_outputs], 2, k)``. They may be infinite: where rows are too few for a level."""
@@ -167,22 +176,12 @@ class Predictor:
         interval.warn_if_infinite(found, levels)
         return self.units.as_target(found)
 
-    def quantiles(self, parts: Components, levels: Array) -> Array:
-        """Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
-        multiples = self.distribution.multiples(levels)
-        if self.units.y_is_vector:
-            multiples = multiples[0]
-        return parts.mean[..., None] + parts.std[..., None] * multiples
-
-    def frozen(self, parts: Components) -> rv_continuous_frozen:
-        """The predictive distribution."""
-        return self.distribution.frozen(parts.mean, parts.std)
-
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
     def conformal_of(self, X: Any, y: Array, machine: Machine) -> Conformal:
         """What makes intervals cover by construction, from rows that were not used to fit. Shape: y ``(n, n_outputs)``."""
-        return Conformal.learn(self.units.as_target(y), self.components(X, machine), self.construction())
+        latent = self.units.as_target(self.units.link.scores_of(y))
+        return Conformal.learn(latent, self._latent(X, machine), self.construction())
 
     def updated(self, X: Any, y: Array, machine: Machine) -> Predictor:
         """With intervals that have followed the errors of further rows, in their order. Shape: y ``(n, n_outputs)``."""
@@ -191,10 +190,12 @@ class Predictor:
                 f"update moves bounds in units of the predicted standard deviation, which those of interval={self.interval!r} are "
                 "not; choose another interval."
             )
-        parts, construction = self.components(X, machine), self.construction()
+        parts, construction = self._latent(X, machine), self.construction()
         before = self.adaptive or Adaptive.start(self.distribution, self.n_outputs, construction)
         mean, std = parts.mean.reshape(y.shape), parts.std.reshape(y.shape)
-        return replace(self, adaptive=before.updated(y, mean, std, construction), conformal=None)
+        units = self.units.allowing(y)
+        adaptive = before.updated(units.link.latent(y), mean, std, construction)
+        return replace(self, units=units, adaptive=adaptive, conformal=None)
 
     def recalibrated(
         self,
@@ -219,15 +220,26 @@ class Predictor:
         found = calibrate(evidence, noise, kept | learn_intervals(fresh, evidence, noise), learn_shape)
         model = replace(self, **vars(found), conformal=None, adaptive=None)
         return (
-            model.expecting(evidence)
+            model.expecting(evidence, sample.y)
             if expects and model.interval in model.intervals
             else replace(model, expected=None)
         )
 
-    def expecting(self, evidence: Evidence) -> Predictor:
-        """With scores of the interval in use, estimated on held-out rows."""
-        std = held_out_std(self.interval_in_use, self.noise, evidence)
-        return replace(self, expected=expected_scores(evidence.held, std, self.distribution))
+    def expecting(self, evidence: Evidence, y: Float32) -> Predictor:
+        """With scores of the interval in use, estimated on held-out rows. Shape: y ``(n, n_outputs)``, standardised."""
+        std, link = held_out_std(self.interval_in_use, self.noise, evidence), self.units.link
+        centre, unit = self.units.y.centre, self.units.y.scale
+        mean, error = evidence.held.residual + y, -evidence.held.residual
+        if link.is_plain:  # errors say all, and need no units
+            mean, observed, unit = np.zeros_like(std), error, np.ones_like(unit)
+        else:
+            # Targets that have been standardised may have been rounded beyond a limit: they are drawn back.
+            mean, observed = mean * unit + centre, link.target(y.astype(np.float64) * unit + centre)
+        latent = Components(mean, (std * unit) ** 2, np.zeros_like(std))
+        found = expected_scores(Predictive(self.distribution, latent, link), observed, evidence.held.weight)
+        for name in ("rmse", "interval_score"):
+            found[name] = np.divide(found[name], unit, out=found[name], where=unit > 0)
+        return replace(self, expected=found)
 
     def widening(self, X: Float32, factor: float, machine: Machine) -> Predictor:
         """With an epistemic variance that grows with the distance from these rows. Shape: X ``(n, k)``, standardised."""

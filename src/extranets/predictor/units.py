@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy import sparse
 from extranets._arrays import Array, Float32, blocks
 from extranets._warnings import warn_user
 from extranets.model_file import require, storable
+from extranets.predictor.link import PLAIN, Link
 
 LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
 LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float32
@@ -122,21 +123,31 @@ def _extreme(scale: Array) -> npt.NDArray[np.bool_]:
 @storable("Units")
 @dataclass(frozen=True)
 class Units:
-    """Scalings of features and targets, and whether the target was a vector."""
+    """Scalings of features and latent targets, whether the target was a vector, and what leads from latent targets to it."""
 
     x: Scaling
     y: Scaling
     y_is_vector: bool
+    link: Link = PLAIN
 
     @property
     def n_outputs(self) -> int:
         return len(self.y.centre)
+
+    def standardised(self, y: Array) -> Float32:
+        """Targets as the networks are trained on them. Shape: ``(n, n_outputs)``."""
+        return self.y.apply(self.link.latent(y))
+
+    def allowing(self, y: Array) -> Units:
+        """Without limits that rows have turned out to pass. Shape: ``(n, n_outputs)``."""
+        return replace(self, link=self.link.allowing(y))
 
     def as_target(self, values: Array) -> Array:
         """One output as a vector, if the target was one. Shape: ``(n, n_outputs, ...)``."""
         return values[:, 0] if self.y_is_vector else values
 
     def _check_stored(self) -> None:
+        self.link.check_fits(len(self.y.centre))
         require(not self.y_is_vector or len(self.y.centre) == 1, "the target is a vector but has several outputs")
 
 

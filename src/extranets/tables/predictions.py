@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from extranets._arrays import Array
+from extranets.predictor.predictive import Predictive, together
 from extranets.predictor.units import TooFarError
 from extranets.tables.errors import Source
 
@@ -96,11 +97,12 @@ class TablePredictions(ABC):
     @_if_inside("predict_dist")
     def predict_dist(self, X: Any) -> Any:
         """The predictive distribution as one frozen ``scipy.stats`` distribution."""
-        blocks = self._by_block(X, "predict_dist")
-        return blocks[0].dist(
-            *blocks[0].args,  # the degrees of freedom, which all rows share
-            **{name: np.concatenate([block.kwds[name] for block in blocks]) for name in blocks[0].kwds},
-        )
+        return self.predictive(X).frozen()
+
+    @_if_inside("predictive")
+    def predictive(self, X: Any) -> Predictive:
+        """The predictive distributions with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
+        return together(self._by_block(X, "predictive"))
 
     @_if_inside("sample_y")
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:

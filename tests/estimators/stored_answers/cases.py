@@ -132,6 +132,7 @@ MODELS |= {
 for each in MODELS.values():
     if "distance_factor" in each.get_params():
         each.set_params(distance_factor=0.0)  # the answers are those of networks alone, as in files from before
+    each.set_params(bounds=None)  # as well
 
 LEVELS = [0.5, 0.9]
 

@@ -13,8 +13,9 @@ from extranets.model_file import checked
 from extranets.predictor.calibration import expected_scores
 from extranets.predictor.distributions import Empirical, Normal, Student
 from extranets.predictor.distributions.empirical import MOST_TRUST, Ranked, trust_in
+from extranets.predictor.predictive import Predictive
 from extranets.tables import TableRegressor, regressor
-from extranets.uncertainty.components import HeldOut
+from extranets.uncertainty.components import Components
 from extranets.uncertainty.stretched import LEVELS
 
 NOISE = {
@@ -144,7 +145,8 @@ def test_expected_scores_are_those_of_both_bounds():
     """Row by row, against the metric."""
     found, _ = learned(drawn("exponential", 400))
     error, std, weight = drawn("exponential", 50, seed=1), np.linspace(0.5, 2, 50)[:, None], np.arange(50.0)
-    scores = expected_scores(HeldOut(-error, std, std, weight, 1.0), std, found)
+    predictive = Predictive(found, Components(np.zeros((50, 1)), std**2, np.zeros((50, 1))))
+    scores = expected_scores(predictive, error, weight)
     lower, upper = found.frozen(np.zeros((50, 1)), std).ppf(np.array([0.05, 0.95])[:, None, None])
     assert scores["interval_score"][0] == pytest.approx(interval_score(error, lower, upper, 0.9, sample_weight=weight))
     assert scores["coverage"][0] == pytest.approx(

@@ -172,7 +172,7 @@ def predictor():
     evidence = Evidence(held, stack.n_members)
     return Predictor.from_rows(
         first.units, stack, noise, evidence, (Calibrated, Paper, Total), "calibrated", Student.learn
-    ).expecting(evidence)
+    ).expecting(evidence, sample.y)
 
 
 def new_rows():
