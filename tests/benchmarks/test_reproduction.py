@@ -17,7 +17,7 @@ SETTINGS = [
     r"learning rate of Table \d is 0\.01|R\^2 below 0\.5|, at most 2\b|short at 2\b",
     r"Tables? \d",
     r"\bT = 50 and 70\b|\bT = (30|50|70)\b",
-    r"\bp = \.(95|995)\b",
+    r"\bp = \.(95|995)\b|\bat p = 0\.5, where",
     r"\b(90|95|99) % intervals|at least 5 %",
     r"B = 100 resamples of the 300 test rows|100 simulated data sets|on 40 data sets|mean of 200 networks|for 200 networks|divided by 200",
     r"falls as 1 / T|would be 1 if|for T from 2 to 200",
