@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+MOST_LABELS = 30  # that have room beside each other
 ENDS = {"whislo": "q05", "q1": "q25", "med": "q50", "q3": "q75", "whishi": "q95"}
 WHOSE = {
     "separate": "rows resampled for each learner, as in the paper",
@@ -67,9 +68,14 @@ class LearnersDisplay(Display):
 
     def _draw(self, ax: Axes, panel: str) -> None:
         name = self._named(panel)
+        every = -(-len(self.learners[name]) // MOST_LABELS)
         boxes = [
-            {"label": str(row["learner"]), "fliers": [], **{end: row[q] for end, q in ENDS.items()}}
-            for row in self.learners[name]
+            {
+                "label": "" if place % every else str(row["learner"]),
+                "fliers": [],
+                **{end: row[q] for end, q in ENDS.items()},
+            }
+            for place, row in enumerate(self.learners[name])
         ]
         line = {"color": MUTED}
         ax.bxp(boxes, showfliers=False, boxprops=line, whiskerprops=line, capprops=line, medianprops={"color": ACCENT})
