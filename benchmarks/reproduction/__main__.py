@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.reproduction import DOCUMENTS, missing
+from benchmarks.reproduction import DOCUMENTS, blocks, missing
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="print only what the documents lack")
     options = parser.parse_args()
-    for name, blocks in DOCUMENTS.items():
+    for name in DOCUMENTS:
         print(f"== docs/{name}\n")
-        print("\n\n".join(missing(name) if options.check else blocks()), "\n")
+        print("\n\n".join(missing(name) if options.check else blocks(name)), "\n")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS = DOCS / "results"
@@ -12,9 +14,17 @@ RESULTS = DOCS / "results"
 Row = dict[str, str]
 
 
+def text_of(name: str) -> str:
+    """The only door to a results file."""
+    return (RESULTS / name).read_text(encoding="utf-8")
+
+
 def rows_of(name: str) -> list[Row]:
-    with (RESULTS / name).open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(text_of(name).splitlines()))
+
+
+def stored(name: str) -> Any:
+    return json.loads(text_of(name))
 
 
 def only(rows: list[Row], **keys: str) -> Row:

@@ -168,10 +168,9 @@ def sentences_of_others() -> list[str]:
     ]
 
 
-def sentences_of_decorrelation() -> list[str]:
-    return [*sentences_of_masks(), *sentences_of_others()]
+def hypotheses() -> list[str]:
+    return [hypotheses_table(), *sentences_of_hypotheses()]
 
 
-def blocks() -> list[str]:
-    tables = [hypotheses_table(), decorrelation_table(), spread_table()]
-    return [*tables, *sentences_of_hypotheses(), *sentences_of_decorrelation()]
+def decorrelation() -> list[str]:
+    return [decorrelation_table(), spread_table(), *sentences_of_masks(), *sentences_of_others()]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from benchmarks import methods
-from benchmarks.reproduction.files import RESULTS
+from benchmarks.reproduction.files import stored
 
 
 def stored_methods() -> dict[str, Any]:
-    known = json.loads((RESULTS / "methods.json").read_text(encoding="utf-8"))
+    known = stored("methods.json")
     return {name: known[name] for name in methods.METHODS if name in known}
 
 
@@ -25,7 +24,7 @@ def mean_rmse(method: str, dataset: str) -> float:
     return float(sum(split[0] for split in splits) / len(splits))
 
 
-def sentences_of_methods() -> list[str]:
+def sentences() -> list[str]:
     ours, graves, short = ("VI", "VI, Graves", "VI, Graves, 40 epochs")
     return [
         f"On yacht the reparameterised estimator has an RMSE of {mean_rmse(ours, 'yacht'):.2f} where 6.89 is printed; Graves's has "
@@ -35,5 +34,13 @@ def sentences_of_methods() -> list[str]:
     ]
 
 
-def blocks() -> list[str]:
-    return [*tables_of_methods(), *sentences_of_methods()]
+def errors() -> list[str]:
+    return tables_of_methods()[:1]
+
+
+def likelihoods() -> list[str]:
+    return tables_of_methods()[1:2]
+
+
+def all_scores() -> list[str]:
+    return tables_of_methods()[2:]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from benchmarks.published import SETS
-from benchmarks.reproduction.files import RESULTS, Row, counted, figure, markdown, number, only, rows_of
+from benchmarks.reproduction.files import Row, counted, figure, markdown, number, only, rows_of, stored
 from extranets.studies.printed import printed
 
 PAPER_COLUMNS = ("extra-nets T=70", "extra-nets T=5", "extra-nets deep T=70", "extra-nets deep T=5")
@@ -108,7 +107,7 @@ def sentences_of_year() -> list[str]:
 
 
 def seconds_of_year(file: str, which: str) -> dict[str, float]:
-    rows = json.loads((RESULTS / file).read_text(encoding="utf-8"))["rows"]
+    rows = stored(file)["rows"]
     ensembles = {row["what"]: re.search(r"T = (\d+)", row["what"]) for row in rows}
     return {
         row["what"].split()[0] + (f" T={found[1]}" if (found := ensembles[row["what"]]) else ""): row[which]
@@ -116,6 +115,9 @@ def seconds_of_year(file: str, which: str) -> dict[str, float]:
     }
 
 
-def blocks() -> list[str]:
-    learners = [table_2(), true_correlations(), *sentences_of_table_2()]
-    return [*learners, table_3(), training_errors(), *sentences_of_table_3(), *sentences_of_year()]
+def learners() -> list[str]:
+    return [table_2(), true_correlations(), *sentences_of_table_2()]
+
+
+def data_sets() -> list[str]:
+    return [table_3(), training_errors(), *sentences_of_table_3()]

@@ -20,11 +20,12 @@ STUDIES = {
 OPTIONS = {"correlation": " --figure correlation.png"}
 
 
-def table() -> str:
-    return markdown(
+def blocks() -> list[str]:
+    table = markdown(
         "study | command | units",
         [
             [what, f"`extranets study {s.name} --out runs/{s.name}{OPTIONS.get(s.name, '')}`", f"{len(s.units()):,}"]
             for what, s in STUDIES.items()
         ],
     )
+    return [table]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks import reproduction
-from benchmarks.reproduction import DOCS, DOCUMENTS, squeezed, units
+from benchmarks.reproduction import DOCS, DOCUMENTS, FIRST, files, squeezed
 
 # Figures that no run gives: settings, what the paper prints, places in it. What is left must be in a block of DOCUMENTS.
 SETTINGS = [
@@ -41,7 +41,7 @@ def test_the_documents_have_what_the_results_say(name):
 @documents()
 def test_every_other_number_is_a_setting(name):
     text = squeezed_lines(name)
-    for block in sorted(map(squeezed, DOCUMENTS[name]()), key=len, reverse=True):
+    for block in sorted(map(squeezed, reproduction.blocks(name)), key=len, reverse=True):
         text = text.replace(block, " ")
     for pattern in SETTINGS:
         text = re.sub(pattern, " ", text, flags=re.MULTILINE)
@@ -55,16 +55,23 @@ def squeezed_lines(name):
 
 
 @documents()
-def test_every_section_with_results_names_command_and_file(name):
-    text = (DOCS / name).read_text(encoding="utf-8")
-    blocks = [squeezed(block) for block in DOCUMENTS[name]() if block != units.table()]
-    sections = [squeezed(section) for section in re.split(r"^## ", text, flags=re.MULTILINE)]
-    for section in sections:
-        if any(block in section for block in blocks):
-            assert re.search(r"`(extranets study|python -m) ", section), section[:80]
-            assert re.search(r"results/\w+\.(csv|json)", section), section[:80]
-    files = set(re.findall(r"results/\w+\.(?:csv|json)", text))
-    assert files and all((DOCS / file).is_file() for file in files)
+def test_every_section_names_the_command_and_the_files_that_its_figures_come_from(name, monkeypatch):
+    opened, real = [], files.text_of
+    monkeypatch.setattr(files, "text_of", lambda name: (opened.append(name), real(name))[1])
+    for heading, make in DOCUMENTS[name].items():
+        text = reproduction.sections(name)[heading]
+        opened.clear()
+        assert make()
+        read = set(opened)
+        assert read <= set(re.findall(r"results/(\w+\.(?:csv|json))", text)), heading
+        assert re.search(r"`(extranets study|python -m) ", text), heading
+        assert read or (name, heading) == ("reproduction.md", FIRST)  # numbers of units are those of the studies
+
+
+@documents()
+def test_every_results_file_that_is_named_is_there(name):
+    named = re.findall(r"results/(\w+\.(?:csv|json))", (DOCS / name).read_text(encoding="utf-8"))
+    assert named and all((files.RESULTS / file).is_file() for file in named)
 
 
 def test_a_figure_that_is_not_in_the_results_is_found(monkeypatch, tmp_path):
