@@ -58,11 +58,11 @@ class Toy:
 def work(toy: Toy, folder: str, deadly: str = "", calls: int = 0) -> None:
     """Run the study, but kill this process with SIGKILL at the given call of the function ``deadly`` of ``os``."""
     if deadly:
-        _make_deadly(deadly, calls)
+        make_deadly(deadly, calls)
     runs.run(toy, folder, jobs=1, progress=False)
 
 
-def _make_deadly(name: str, calls: int) -> None:
+def make_deadly(name: str, calls: int) -> None:
     original, left = getattr(os, name), calls
 
     def counted(*args: object) -> object:
