@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OLDEST ?= .venv-oldest
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-oldest test-all test-browser sanitize bench lint format clean help
+.PHONY: demo test test-oldest test-all test-browser coverage sanitize bench lint format clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,12 @@ test-all: $(VENV)/.installed-dev  ## All tests, the long statistical ones includ
 
 test-browser: $(VENV)/.installed-browser  ## The report in a real Chromium; skipped where there is none.
 	$(BIN)/python -m pytest -m browser tests/browser
+
+coverage: $(VENV)/.installed-dev  ## Which lines and branches the fast tests run; less than 95 % is an error.
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto -m "not slow and not browser"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 sanitize: $(VENV)/.installed-dev  ## The engine under the compiler's sanitizers: bad addresses, races, overflow.
 	$(BIN)/python -m pytest -m slow tests/engine/test_bindings_fuzz.py tests/engine/test_cuda_races.py
