@@ -77,6 +77,32 @@ def test_variance_grows_with_the_distance_up_to_what_networks_explain():
     np.testing.assert_allclose(LEARNED.evaluate(far)[:, 1], 4 * LEARNED.evaluate(far)[:, 0])
 
 
+def test_of_many_columns_slopes_are_means_over_groups():
+    """A sum with known slopes: what is moved with random signs has the mean square of the group's slopes, which is exact
+    for a group of which one column matters, and 16 patterns of signs have a relative error of sqrt(2 / 16) for others."""
+    n_columns = 4 * distance.MANY
+    weights = np.zeros((n_columns, 1))
+    weights[7] = 2.0
+    weights[11 :: distance.MANY] = [[1.0], [2.0], [0.5], [1.0]]
+    X = RANDOM.normal(size=(200, n_columns)).astype(np.float32)
+    slopes, _ = slopes_along_columns(X, lambda X: (X @ weights, None, None))
+    np.testing.assert_allclose(slopes[7 :: distance.MANY], 4.0 / 4, rtol=0.01)
+    np.testing.assert_allclose(slopes[11 :: distance.MANY], 6.25 / 4, rtol=4 * np.sqrt(2 / 16))
+    others = np.setdiff1d(np.arange(distance.MANY), [7, 11])
+    assert not slopes[others].any()
+
+
+def test_the_time_is_in_proportion_to_the_columns():
+    """Values that pass through the networks: of ten times the columns ten times as many, not a hundred times."""
+
+    def passed(n_columns):
+        seen = []
+        slopes_along_columns(np.ones((20, n_columns), np.float32), lambda X: (seen.append(X.size) or X[:, :1], None, None))
+        return sum(seen)
+
+    assert passed(20_000) <= 10 * passed(2_000)
+
+
 def test_columns_that_do_not_matter_widen_nothing():
     beyond = rows(np.full(3, LEARNED.low[0]), [0.5, 2, 9], [-9, 9, 9])
     assert LEARNED.distances(beyond)[:, 1:].all() and not LEARNED.evaluate(beyond).any()

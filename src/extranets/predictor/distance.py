@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
+from extranets._random import Purpose, uniforms
 from extranets.engine import Moments
 from extranets.model_file import require, storable
 from extranets.onnx_graph import Value
@@ -38,6 +39,8 @@ SHARE, ROWS = (
     100,
 )  # of the rows, at each end of a column, on which slopes are looked at, and how many of them at most
 STEP = 0.1  # standard deviations: how far these rows are moved, inwards
+MANY = 500  # columns that are looked at one by one; more are looked at in so many groups
+PATTERNS = 16  # of signs, with which the columns of a group are moved together
 
 
 @storable("Distance")
@@ -103,6 +106,9 @@ class Distance(Covered):
 def slopes_along_columns(X: Float32, moments: Moments) -> tuple[Array, Array]:
     """Mean squared slopes of the mean prediction at the ends of every column, and its variance.
 
+    A prediction takes time in proportion to the columns. So of more than 500 columns, those of a group get the mean of the group, and
+    the time stays in proportion to the columns.
+
     Shape: X ``(n, k)`` -> ``(k, n_outputs)``, ``(n_outputs,)``.
 
     Examples
@@ -112,15 +118,44 @@ def slopes_along_columns(X: Float32, moments: Moments) -> tuple[Array, Array]:
     >>> slopes.round(1).tolist(), explained.round(1).tolist()
     ([[2.9], [0.0]], [0.1])
     """
+    some = X[_evenly(len(X), 2 * ROWS)]
+    slopes = _of_groups(some, moments) if X.shape[1] > MANY else _of_columns(X, moments)
+    return slopes, moments(some)[0].var(axis=0, dtype=np.float64)
+
+
+def _of_columns(X: Float32, moments: Moments) -> Array:
+    """Shape: ``(n, k)`` -> ``(k, n_outputs)``."""
     slopes = []
     for column, values in enumerate(X.T):
         here = X[_at_ends(values)]
         moved = here.copy()
         moved[:, column] -= STEP * np.sign(moved[:, column])  # zero is the mean
-        difference = np.subtract(moments(moved)[0], moments(here)[0], dtype=np.float64)
-        slopes.append(np.mean(difference**2, axis=0) / STEP**2)
-    some = X[_evenly(len(X), 2 * ROWS)]
-    return np.array(slopes), moments(some)[0].var(axis=0, dtype=np.float64)
+        slopes.append(_mean_squared_slope(here, moved, moments))
+    return np.array(slopes)
+
+
+def _of_groups(X: Float32, moments: Moments) -> Array:
+    """The mean over the columns of a group, which are moved together: with random signs, squares of their slopes add up.
+
+    Shape: ``(n, k)`` -> ``(k, n_outputs)``.
+    """
+    n_columns = X.shape[1]
+    signs = np.where(uniforms(0, np.arange(PATTERNS), Purpose.ROWS, n_columns) < 0.5, -1, 1)
+    step = STEP * signs[np.arange(len(X)) % PATTERNS]
+    of_group = []
+    for group in range(MANY):
+        columns = slice(group, None, MANY)
+        moved = X.copy()
+        n_moved = len(range(n_columns)[columns])
+        moved[:, columns] += step[:, columns] / np.sqrt(n_moved)  # all together as far as one column alone
+        of_group.append(_mean_squared_slope(X, moved, moments))
+    return np.array(of_group)[np.arange(n_columns) % MANY]
+
+
+def _mean_squared_slope(here: Float32, there: Float32, moments: Moments) -> Array:
+    """Between pairs of rows that are a step apart. Shape: ``(n, k)`` twice -> ``(n_outputs,)``."""
+    difference = np.subtract(moments(there)[0], moments(here)[0], dtype=np.float64)
+    return np.mean(difference**2, axis=0) / STEP**2
 
 
 def _at_ends(values: Float32) -> npt.NDArray[np.intp]:
