@@ -40,7 +40,7 @@ SHARE, ROWS = (
 )  # of the rows, at each end of a column, on which slopes are looked at, and how many of them at most
 STEP = 0.1  # standard deviations: how far these rows are moved, inwards
 MANY = 500  # columns that are looked at one by one; more are looked at in so many groups
-PATTERNS = 16  # of signs, with which the columns of a group are moved together
+FEW = 32  # rows in which the columns of a group are moved together
 
 
 @storable("Distance")
@@ -118,8 +118,8 @@ def slopes_along_columns(X: Float32, moments: Moments) -> tuple[Array, Array]:
     >>> slopes.round(1).tolist(), explained.round(1).tolist()
     ([[2.9], [0.0]], [0.1])
     """
+    slopes = _of_groups(X, moments) if X.shape[1] > MANY else _of_columns(X, moments)
     some = X[_evenly(len(X), 2 * ROWS)]
-    slopes = _of_groups(some, moments) if X.shape[1] > MANY else _of_columns(X, moments)
     return slopes, moments(some)[0].var(axis=0, dtype=np.float64)
 
 
@@ -130,7 +130,7 @@ def _of_columns(X: Float32, moments: Moments) -> Array:
         here = X[_at_ends(values)]
         moved = here.copy()
         moved[:, column] -= STEP * np.sign(moved[:, column])  # zero is the mean
-        slopes.append(_mean_squared_slope(here, moved, moments))
+        slopes.append(_mean_squared_slope(moments(here)[0], moments(moved)[0]))
     return np.array(slopes)
 
 
@@ -140,22 +140,22 @@ def _of_groups(X: Float32, moments: Moments) -> Array:
     Shape: ``(n, k)`` -> ``(k, n_outputs)``.
     """
     n_columns = X.shape[1]
-    signs = np.where(uniforms(0, np.arange(PATTERNS), Purpose.ROWS, n_columns) < 0.5, -1, 1)
-    step = STEP * signs[np.arange(len(X)) % PATTERNS]
-    of_group = []
+    here = X[_evenly(len(X), FEW)]
+    signs = np.where(uniforms(0, np.arange(len(here)), Purpose.ROWS, n_columns) < 0.5, -1, 1)
+    mean, of_group = moments(here)[0], []
     for group in range(MANY):
         columns = slice(group, None, MANY)
-        moved = X.copy()
-        n_moved = len(range(n_columns)[columns])
-        moved[:, columns] += step[:, columns] / np.sqrt(n_moved)  # all together as far as one column alone
-        of_group.append(_mean_squared_slope(X, moved, moments))
+        moved = here.copy()
+        moved[:, columns] += (
+            STEP * signs[:, columns] / np.sqrt(signs[0, columns].size)
+        )  # together as far as one column alone
+        of_group.append(_mean_squared_slope(mean, moments(moved)[0]))
     return np.array(of_group)[np.arange(n_columns) % MANY]
 
 
-def _mean_squared_slope(here: Float32, there: Float32, moments: Moments) -> Array:
-    """Between pairs of rows that are a step apart. Shape: ``(n, k)`` twice -> ``(n_outputs,)``."""
-    difference = np.subtract(moments(there)[0], moments(here)[0], dtype=np.float64)
-    return np.mean(difference**2, axis=0) / STEP**2
+def _mean_squared_slope(here: Float32, there: Float32) -> Array:
+    """From predictions of rows that are a step apart. Shape: ``(n, n_outputs)`` twice -> ``(n_outputs,)``."""
+    return np.mean(np.subtract(there, here, dtype=np.float64) ** 2, axis=0) / STEP**2
 
 
 def _at_ends(values: Float32) -> npt.NDArray[np.intp]:
