@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from extranets.tables.headers import clean_names
 from extranets.tables.streams import CHUNK, Prefixed, recoded
 
 BLOCK_BYTES = 1 << 20  # the longest row
+A_MOMENT = 0.2  # seconds
 EXCEL_DELIMITER = re.compile(rb"[\r\n]*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -67,6 +69,8 @@ class DelimitedText:
             raise self._source.error(f"bytes after row {n_rows} do not fit the encoding: {error}.") from error
         except (pa.ArrowInvalid, OSError) as error:
             raise self._explained(error, n_rows) from error
+        finally:
+            self._stream.end()
         self._refuse_open_quote(last, n_rows)
 
     def _reader(self) -> pa.csv.CSVStreamingReader:
@@ -153,18 +157,30 @@ def _holds_rows(text: str, delimiter: str, position: int, n_columns: int) -> boo
 
 
 class QuoteCount:
-    """A stream that counts the quotes in what is read."""
+    """A stream that counts the quotes in what is read, and that can be ended early.
+
+    A thread of pyarrow's reads ahead, also after an error. Python aborts if it is still at that when Python ends.
+    """
 
     closed = False
 
     def __init__(self, stream: Prefixed) -> None:
         self.count = 0
         self._stream = stream
+        self._wanted = True
+        self._over = threading.Event()
 
     def read(self, size: int) -> bytes:
-        piece = self._stream.read(size)
+        piece = self._stream.read(size) if self._wanted else b""
         self.count += piece.count(b'"')
+        if not piece:
+            self._over.set()
         return piece
+
+    def end(self) -> None:
+        """Read nothing more, and wait a moment for the thread to notice; it sleeps if it is far enough ahead."""
+        self._wanted = False
+        self._over.wait(A_MOMENT)
 
 
 def _is_utf8(encoding: str) -> bool:
