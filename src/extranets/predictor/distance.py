@@ -146,14 +146,13 @@ def _of_groups(X: Float32, moments: Moments) -> Array:
     for group in range(MANY):
         columns = slice(group, None, MANY)
         moved = here.copy()
-        moved[:, columns] += (
-            STEP * signs[:, columns] / np.sqrt(signs[0, columns].size)
-        )  # together as far as one column alone
+        n_moved = signs[0, columns].size
+        moved[:, columns] += STEP * signs[:, columns] / np.sqrt(n_moved)  # together as far as one column alone
         of_group.append(_mean_squared_slope(mean, moments(moved)[0]))
     return np.array(of_group)[np.arange(n_columns) % MANY]
 
 
-def _mean_squared_slope(here: Float32, there: Float32) -> Array:
+def _mean_squared_slope(here: Array, there: Array) -> Array:
     """From predictions of rows that are a step apart. Shape: ``(n, n_outputs)`` twice -> ``(n_outputs,)``."""
     return np.mean(np.subtract(there, here, dtype=np.float64) ** 2, axis=0) / STEP**2
 
