@@ -9,6 +9,7 @@
 #include "bind.hpp"
 #include "checks.hpp"
 #include "dispatch.hpp"
+#include "parallel.hpp"
 
 namespace extranets {
 
@@ -93,6 +94,7 @@ void bind_options(nb::module_& m) {
 }  // namespace
 
 NB_MODULE(_native, m) {
+    ready_to_throw();
     bind_options(m);
     nb::class_<EncodingArrays>(m, "Encoding")
         .def(nb::init<int, In<int32_t, 1>, In<int32_t, 1>, In<float, 1>>(), "kind"_a, "columns"_a.noconvert(),

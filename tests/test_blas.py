@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -44,3 +48,25 @@ def test_overlapping_blocks_end_in_any_order():
     assert n_threads() == {1}
     second.__exit__(None, None, None)
     assert n_threads() == {2}
+
+
+WITHOUT_MEMORY = """
+    import os, resource
+    import numpy as np
+    import extranets
+    from scipy.linalg import blas
+
+    some = np.ones((200, 200))
+    room = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + 20 * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    print((some @ some).sum() + blas.dgemm(1.0, some, some).sum())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the process's address space")
+def test_without_memory_linear_algebra_does_not_end_the_process():
+    """OpenBLAS would, at its first product: "Memory allocation still failed after 10 retries, giving up"."""
+    code = textwrap.dedent(WITHOUT_MEMORY)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == 2 * 200**3

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from scipy.linalg import blas
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 
@@ -41,6 +43,16 @@ def _pools() -> Any:
     return ThreadpoolController()
 
 
+def _take_working_memory() -> None:
+    """Both copies of OpenBLAS, NumPy's and SciPy's, take some 30 MB at their first large product, and keep them.
+
+    Where there are none left, OpenBLAS ends the process. So they are taken before a table is: later there is a MemoryError.
+    """
+    some = np.ones((200, 200))
+    some @ some
+    blas.dgemm(1.0, some, some)
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Linear algebra of the whole process has one thread while the block runs.
@@ -53,3 +65,6 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _shared.leave()
+
+
+_take_working_memory()
