@@ -92,17 +92,19 @@ static inline void weighted_sums(const PbpLayer layer) {
     }
 }
 
+// In eight partial sums, whatever the width of a vector: predictions add the same numbers in the same order everywhere.
 static inline void output_sums(const PbpLayer layer, double& mean, double& variance) {
     const Pair w = layer.weight, in = layer.input;
-    double total = 0.0, spread = 0.0;
-    _Pragma("omp simd reduction(+ : total, spread)")
-    for (int i = 0; i < layer.rows; ++i) {
-        const double m = w.mean[i], z = in.mean[i];
-        total += m * z;
-        spread += w.variance[i] * (z * z + in.variance[i]) + m * m * in.variance[i];
-    }
-    mean = total;
-    variance = spread;
+    double totals[8] = {}, spreads[8] = {};
+    for (int i = 0; i < layer.rows; i += 8)
+        EXTRANETS_UNITS
+        for (int k = 0; k < 8; ++k) {
+            const double m = w.mean[i + k], z = in.mean[i + k];
+            totals[k] += m * z;
+            spreads[k] += w.variance[i + k] * (z * z + in.variance[i + k]) + m * m * in.variance[i + k];
+        }
+    mean = variance = 0.0;
+    for (int k = 0; k < 8; ++k) mean += totals[k], variance += spreads[k];
 }
 
 // The moments of the rectified sums become the scaled inputs of the layer above.

@@ -54,7 +54,13 @@ EXTRANETS_INLINE Vec square_root(Vec a) { return _mm512_sqrt_ps(a); }
 EXTRANETS_INLINE Vec gated_product(Vec gate, Vec a, Vec b) {
     return _mm512_maskz_mul_ps(_mm512_cmp_ps_mask(gate, _mm512_setzero_ps(), _CMP_GT_OQ), a, b);
 }
-EXTRANETS_INLINE float sum(Vec a) { return _mm512_reduce_add_ps(a); }
+// Of every variant: the first half of the numbers plus the second half, until one is left.
+EXTRANETS_INLINE float sum(Vec a) {
+    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
 
 // 64-bit lanes for the random numbers; multiply_low multiplies the lower halves.
 using Wide = __m512i;
@@ -154,7 +160,10 @@ EXTRANETS_INLINE Vec square_root(Vec a) { return vsqrtq_f32(a); }
 EXTRANETS_INLINE Vec gated_product(Vec gate, Vec a, Vec b) {
     return vreinterpretq_f32_u32(vandq_u32(vcgtq_f32(gate, vdupq_n_f32(0)), vreinterpretq_u32_f32(vmulq_f32(a, b))));
 }
-EXTRANETS_INLINE float sum(Vec a) { return vaddvq_f32(a); }
+EXTRANETS_INLINE float sum(Vec a) {
+    const float32x2_t s = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+    return vget_lane_f32(s, 0) + vget_lane_f32(s, 1);
+}
 
 using Wide = uint64x2_t;
 EXTRANETS_INLINE Wide wide_load(const uint64_t* p) { return vld1q_u64(p); }

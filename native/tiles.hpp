@@ -6,7 +6,7 @@
 //
 // A tile keeps `rows x vectors` accumulators in registers; one operand comes in whole vectors, the other is broadcast. In
 // `dense` and `dot_rows` the order of additions does not depend on the tile, so a row's result does not depend on the rows
-// beside it.
+// beside it; nor on how wide a vector is, so that predictions are the same bits wherever there are fused multiply-adds.
 #pragma once
 
 #include "simd.hpp"
@@ -158,18 +158,18 @@ static inline void outer_tile(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff
 // A single row of G: few accumulators, so the batch is summed in four chains to hide the latency of the additions.
 template <int V, class Sink>
 static inline void outer_row(const OuterArgs& t, std::ptrdiff_t k, std::ptrdiff_t column, const Sink& sink) {
-    constexpr int kChains = 4;
-    Vec sums[kChains][V];
+    constexpr int kRows = 4;
+    Vec sums[kRows][V];
     EXTRANETS_UNROLL
-    for (int c = 0; c < kChains; ++c)
+    for (int c = 0; c < kRows; ++c)
         EXTRANETS_UNROLL
         for (int v = 0; v < V; ++v) sums[c][v] = zero();
     const float* a = t.A + k;
     const float* d = t.D + column;
     int b = 0;
-    for (; b + kChains <= t.batch; b += kChains, a += kChains * t.lda, d += kChains * t.ldd)
+    for (; b + kRows <= t.batch; b += kRows, a += kRows * t.lda, d += kRows * t.ldd)
         EXTRANETS_UNROLL
-        for (int c = 0; c < kChains; ++c) {
+        for (int c = 0; c < kRows; ++c) {
             const Vec x = splat(a[c * t.lda]);
             EXTRANETS_UNROLL
             for (int v = 0; v < V; ++v) sums[c][v] = fma(x, load(d + c * t.ldd + v * kLanes), sums[c][v]);
@@ -204,29 +204,57 @@ static inline void outer_sums(const OuterArgs& t, int n_rows, int n_columns, con
     });
 }
 
+// The first half of the vectors plus the second half, until one is left.
+template <int N>
+EXTRANETS_INLINE Vec folded(const Vec (&sums)[N]) {
+    if constexpr (N == 1) {
+        return sums[0];
+    } else {
+        Vec half[N / 2];
+        EXTRANETS_UNROLL
+        for (int i = 0; i < N / 2; ++i) half[i] = add(sums[i], sums[i + N / 2]);
+        return folded(half);
+    }
+}
+
+// The sixteen partial sums of a dot product, in as many vectors as they take: the same numbers are added in the same order
+// whatever the width of a vector.
+constexpr int kDotLanes = 16;
+constexpr int kChains = kDotLanes / kLanes;
+
 template <int R>
 static inline void dot_tile(const float* A, std::ptrdiff_t lda, const float* w, float bias, int n_columns, float* C,
                             std::ptrdiff_t ldc) {
-    Vec sums[R];
+    Vec sums[R][kChains];
     EXTRANETS_UNROLL
-    for (int r = 0; r < R; ++r) sums[r] = zero();
-    for (int j = 0; j < n_columns; j += kLanes) {
-        const Vec weights = load(w + j);
+    for (int r = 0; r < R; ++r)
         EXTRANETS_UNROLL
-        for (int r = 0; r < R; ++r) sums[r] = fma(load(A + r * lda + j), weights, sums[r]);
-    }
+        for (int c = 0; c < kChains; ++c) sums[r][c] = zero();
+    const auto add_chain = [&](int j, int c) {
+        const Vec weights = load(w + j + c * kLanes);
+        EXTRANETS_UNROLL
+        for (int r = 0; r < R; ++r) sums[r][c] = fma(load(A + r * lda + j + c * kLanes), weights, sums[r][c]);
+    };
+    int j = 0;
+    for (; j + kDotLanes <= n_columns; j += kDotLanes)
+        EXTRANETS_UNROLL
+        for (int c = 0; c < kChains; ++c) add_chain(j, c);
     EXTRANETS_UNROLL
-    for (int r = 0; r < R; ++r) C[r * ldc] = bias + sum(sums[r]);
+    for (int c = 0; c + 1 < kChains; ++c)
+        if (j + c * kLanes < n_columns) add_chain(j, c);
+    EXTRANETS_UNROLL
+    for (int r = 0; r < R; ++r) C[r * ldc] = bias + sum(folded(sums[r]));
 }
 
 // `bias` null: zero.
 static inline void dot_rows(const float* A, std::ptrdiff_t lda, const float* W, std::ptrdiff_t ldw, const float* bias,
                             int n_rows, int n_outputs, int n_columns, float* C, std::ptrdiff_t ldc) {
+    constexpr int R = 8 / kChains;
     for (int o = 0; o < n_outputs; ++o) {
         const float* w = W + o * ldw;
         const float first = bias ? bias[o] : 0.0f;
         int row = 0;
-        for (; row + 8 <= n_rows; row += 8) dot_tile<8>(A + row * lda, lda, w, first, n_columns, C + row * ldc + o, ldc);
+        for (; row + R <= n_rows; row += R) dot_tile<R>(A + row * lda, lda, w, first, n_columns, C + row * ldc + o, ldc);
         for (; row < n_rows; ++row) dot_tile<1>(A + row * lda, lda, w, first, n_columns, C + row * ldc + o, ldc);
     }
 }

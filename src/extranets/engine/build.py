@@ -12,7 +12,8 @@ import extranets.engine._native as _native
 def build_info() -> dict[str, Any]:
     """Compiler, instruction-set variants and usable threads of this installation.
 
-    ``EXTRANETS_VARIANT`` in the environment, set before the first import, forces one of ``usable_variants``.
+    ``EXTRANETS_VARIANT`` in the environment, set before the first import, forces one of ``usable_variants``: the same on every
+    machine for the same bits on every machine.
 
     Examples
     --------

@@ -510,7 +510,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Write the fitted estimator to a model file, which :func:`extranets.load` reads.
 
         The file holds arrays and JSON, no code. It is there as a whole or not at all. The loaded estimator predicts the same
-        bits (on the CPU; set ``device`` to predict on a GPU), and can be refitted, conformalized, cloned, warm-started and saved again.
+        bits (on this machine's CPU; docs/command_line.md says what holds on another one; set ``device`` to predict on a GPU), and
+        can be refitted, conformalized, cloned, warm-started and saved again.
 
         Parameters
         ----------
