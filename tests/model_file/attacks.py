@@ -99,6 +99,8 @@ CASES = [
     ("pbp", put("parameters.n_passes", 0), "n_passes"),
     ("pbp", put("parameters.n_passes", 2**31), "n_passes"),
     ("pbp", put("parameters.n_passes", INFINITE), "n_passes"),
+    *[(name, put("parameters.n_passes", 10_001), "n_passes") for name in ("mc_dropout", "variational", "pbp")],
+    *[(name, put("model.source.n_passes", 10_001), "n_passes") for name in ("mc_dropout", "variational", "pbp")],
     ("pbp", put("parameters.interval", "total"), "unknown entries"),
     ("extra_nets", put("parameters.interval", "wide"), "interval"),
     ("extra_nets", put("parameters.n_restarts", 1), "unknown entries"),

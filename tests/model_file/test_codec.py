@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from dataclasses import dataclass
@@ -113,7 +114,6 @@ def test_every_tree_comes_back(tree):
         -math.inf,
         5e-324,
         2**64 - 1,
-        "a\ud800b",
         np.float64("nan"),
         np.array([np.nan, -0.0]),
         np.array(3, dtype=np.uint8),
@@ -280,3 +280,22 @@ def test_malformed_random_states_are_refused(change):
 )
 def test_fits_compares_a_value_with_a_type(value, hint, expected):
     assert fits(value, hint) is expected
+
+
+HALF_LETTERS = ["\ud83d", "\udc00", "a\udfffb", "\ude00\ud83d"]
+ESCAPED = ["\\ud800", "\\\\ud800"]  # a backslash and letters, no half of anything
+
+
+@pytest.mark.parametrize("text", HALF_LETTERS)
+@pytest.mark.parametrize("wrapped", [lambda t: t, lambda t: [1, t], lambda t: {"a": [t]}, lambda t: {t: 1}])
+def test_half_letters_are_refused_on_saving_and_on_loading(text, wrapped):
+    """They would fail where a text is printed or written to a file, long after loading."""
+    with pytest.raises(ValueError, match="lone surrogate"):
+        strict_json.dumps(wrapped(text))
+    with pytest.raises(ModelFileError, match="lone surrogate"):
+        strict_json.loads(json.dumps(wrapped(text)))
+
+
+@pytest.mark.parametrize("text", ["\U0001f600", "Straße", "\ud7ff\ue000", *ESCAPED])
+def test_whole_letters_come_back(text):
+    assert strict_json.loads(strict_json.dumps([text, {text: 1}])) == [text, {text: 1}]

@@ -20,7 +20,7 @@ Schedule = Literal["constant", "linear", "cosine"]
 LOSSES: tuple[Loss, ...] = ("squared_error", "gaussian_nll")  # positions are the codes in native/contract.hpp
 SCHEDULES: tuple[Schedule, ...] = ("constant", "linear", "cosine")
 
-MOST_COUNT = 1 << 30  # of epochs, rows of a batch, starts or passes: the engine counts in 32 bits
+MOST_COUNT = 1 << 30  # of epochs, rows of a batch or starts: the engine counts in 32 bits
 LOG_VARIANCE_LIMIT = 14.0  # as in native/loss.hpp
 
 

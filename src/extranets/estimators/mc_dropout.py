@@ -12,7 +12,6 @@ from extranets import engine
 from extranets._arrays import Array
 from extranets._sklearn import Range, StrOptions
 from extranets.engine import Moments
-from extranets.engine.options import MOST_COUNT
 from extranets.estimators.copies import warn_of_copies
 from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import (
@@ -34,6 +33,7 @@ from extranets.predictor.noise import ConstantNoise, HeadNoise
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import DropoutPasses, Recipe
 from extranets.predictor.sources.dropout_passes import passes
+from extranets.predictor.sources.networks import MOST_PASSES
 from extranets.uncertainty.components import HeldOut
 
 CANDIDATES = (0.995, 0.99, 0.95, 0.9, 0.8, 0.5)  # keep probabilities that "auto" tries
@@ -122,7 +122,7 @@ class MCDropoutRegressor(TrainedRegressor):
         **HELD_OUT_CONSTRAINTS,
         "keep_prob": [StrOptions({"auto"}), Range(Real, 0, 1, closed="right")],
         "input_keep_prob": [Range(Real, 0, 1, closed="right")],
-        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
+        "n_passes": [Range(Integral, 1, MOST_PASSES, closed="both")],
         "loss": [LOSS],
         "interval": [StrOptions({kind.name for kind in OFFERED})],
     }

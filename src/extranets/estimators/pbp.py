@@ -25,6 +25,7 @@ from extranets.predictor.intervals import Total
 from extranets.predictor.noise import ConstantNoise
 from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import GaussianWeights
+from extranets.predictor.sources.networks import MOST_PASSES
 
 
 @storable("PBPRegressor")
@@ -92,7 +93,7 @@ class PBPRegressor(NetsRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,
         "max_iter": [Range(Integral, 1, MOST_COUNT, closed="left")],
-        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
+        "n_passes": [Range(Integral, 1, MOST_PASSES, closed="both")],
     }
 
     n_iter_: int = field(init=False)

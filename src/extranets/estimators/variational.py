@@ -14,7 +14,6 @@ from extranets._random import draw_seed
 from extranets._sklearn import Range, StrOptions
 from extranets._warnings import warn_user
 from extranets.engine import TrainingData, variational
-from extranets.engine.options import MOST_COUNT
 from extranets.estimators.fitted import Fit
 from extranets.estimators.parameters import ADAM_CONSTRAINTS, documented
 from extranets.estimators.settings import resolve_adam
@@ -27,6 +26,7 @@ from extranets.predictor.intervals import Total
 from extranets.predictor.noise import ConstantNoise
 from extranets.predictor.part import Noise, Source
 from extranets.predictor.sources import WeightSamples
+from extranets.predictor.sources.networks import MOST_PASSES
 
 PRUNED_R2 = 0.1  # of the training rows, below which a network counts as pruned
 
@@ -101,7 +101,7 @@ class VariationalRegressor(AdamRegressor):
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ADAM_CONSTRAINTS,
-        "n_passes": [Range(Integral, 1, MOST_COUNT, closed="left")],
+        "n_passes": [Range(Integral, 1, MOST_PASSES, closed="both")],
         "gradient": [StrOptions({"reparameterised", "graves"})],
     }
 
