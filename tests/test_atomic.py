@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -92,3 +94,62 @@ def test_a_path_may_be_text_bytes_or_a_path(tmp_path):
     for given in (str(path), os.fsencode(path), path):
         _atomic.write(given, [type(given).__name__.encode()])
         assert path.read_bytes() == type(given).__name__.encode()
+
+
+KILLED = """
+    import os, signal, sys
+    from extranets import _atomic
+
+    def parts():
+        yield b"half of it"
+        print("written", flush=True)
+        signal.pause()
+
+    _atomic.write(sys.argv[1], parts())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks the system which processes live")
+def test_what_killed_writers_left_goes_at_the_next_write_and_nothing_else(path):
+    def start():
+        child = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(KILLED), str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout.readline() == "written\n"
+        return child
+
+    def temporaries():
+        return sorted(entry for entry in os.listdir(path.parent) if entry.endswith(".tmp"))
+
+    killed, living = start(), start()
+    try:
+        assert len(temporaries()) == 2
+        killed.kill()
+        killed.wait()
+        left = next(name for name in temporaries() if f"-{killed.pid}-" in name)
+        others = [
+            left.replace(".extranets-", ".extranets-0"),
+            left + "x",
+            left.replace(str(killed.pid), "0"),
+            ".mine.tmp",
+        ]
+        for name in others:
+            (path.parent / name).touch()
+        (path.parent / left.replace(left[-8:], "0000.tmp")).mkdir()
+        _atomic.write(path, [b"new"])
+        kept = {*os.listdir(path.parent)} - {*others, path.name, left.replace(left[-8:], "0000.tmp")}
+        assert [name for name in kept if f"-{living.pid}-" in name] == list(kept) and len(kept) == 1
+    finally:
+        living.kill()
+        living.wait()
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_cannot_be_listed_can_be_written_to(path):
+    path.parent.chmod(0o300)
+    try:
+        _atomic.write(path, [b"new"])
+    finally:
+        path.parent.chmod(0o700)
+    assert path.read_bytes() == b"new"

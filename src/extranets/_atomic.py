@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import re
 import stat
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,5 +46,42 @@ def refuse_special(target: Path) -> None:
 
 
 def beside(target: Path) -> Path:
-    """A new name in the same folder. It does not contain the target's name, which may be as long as the system allows."""
-    return target.with_name(f".{uuid.uuid4().hex}.tmp")
+    """A new name in the same folder, where what killed processes have left is removed.
+
+    The name does not contain the target's, which may be as long as the system allows.
+    """
+    remove_leftovers(target.parent)
+    return target.with_name(f".extranets-{_machine()}-{os.getpid()}-{uuid.uuid4().hex}.tmp")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of this machine's processes that are no more: a killed one cannot do it itself."""
+    mine = re.compile(rf"\.extranets-{_machine()}-([1-9]\d{{0,9}})-[0-9a-f]{{32}}\.tmp")
+    with suppress(OSError), os.scandir(folder) as entries:  # else a folder that may be written to, but not listed
+        for entry in entries:
+            found = mine.fullmatch(entry.name)
+            if found and entry.is_file(follow_symlinks=False) and not _lives(int(found[1])):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _machine() -> str:
+    """Where a number of a process means a process: its machine and, in a container, the container."""
+    try:
+        numbers = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        numbers = ""
+    return hashlib.sha256(f"{platform.node()} {numbers}".encode()).hexdigest()[:12]
+
+
+def _lives(process: int) -> bool:
+    """Whether there is a process of this number. In doubt there is one."""
+    if os.name != "posix":  # elsewhere, asking in this way would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
