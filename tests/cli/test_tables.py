@@ -421,7 +421,8 @@ def test_a_closed_pipe_is_not_an_error(rents):
     assert "Traceback" not in errors and "Exception" not in errors
 
 
-def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_terminated_prediction_leaves_no_file(rents, tmp_path, number):
     command = [*COMMAND, "predict", str(rents / "model.xnet"), "-", "-o", str(tmp_path / "out.csv")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     header, *rows = (rents / "test.csv").read_text().splitlines(keepends=True)
@@ -431,10 +432,10 @@ def test_a_terminated_prediction_leaves_no_file(rents, tmp_path):
         if list(tmp_path.iterdir()):
             break
         time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(getattr(signal, number))
     process.stdin.close()
     process.wait(timeout=30)
-    assert process.returncode == 143 and list(tmp_path.iterdir()) == []
+    assert process.returncode == 128 + getattr(signal, number) and list(tmp_path.iterdir()) == []
 
 
 def test_a_fit_goes_on_when_nobody_reads_its_output(rents, tmp_path):

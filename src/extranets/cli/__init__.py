@@ -63,6 +63,7 @@ def main() -> None:
     debug = "--debug" in sys.argv or bool(os.environ.get("EXTRANETS_DEBUG"))
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a letter that the terminal lacks is replaced by another
@@ -73,11 +74,30 @@ def main() -> None:
         code = exit_code(error)
         if code is None or (debug and code != INTERRUPTED):
             raise
-        if isinstance(error, ModuleNotFoundError) and "pip install" not in str(error):
+        if isinstance(error, MemoryError):
+            say(f"Error: there is not enough memory. {error}".rstrip())
+        elif isinstance(error, ModuleNotFoundError) and "pip install" not in str(error):
             say(f"Error: {error}. To install what tables, reports and ONNX need: {how_to_install('all')}")
         elif str(error):
             say(f"{error}" if code == INTERRUPTED else f"Error: {error}")
         sys.exit(code)
+
+
+def _open_what_is_closed() -> None:
+    """Refuse to begin without a standard output. Otherwise what is closed (``>&-``) gets a stream that holds nothing.
+
+    A file that is opened later would get the free number, and what a library says to standard error would go into the file.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  as long as the process
+    if sys.stdout is None:
+        say("Error: standard output is closed; send it to a file, or to /dev/null.")
+        sys.exit(FAILED)
 
 
 def exit_code(error: BaseException) -> int | None:
@@ -86,7 +106,7 @@ def exit_code(error: BaseException) -> int | None:
 
     if isinstance(error, KeyboardInterrupt | RunInterrupted):
         return INTERRUPTED
-    if not isinstance(error, ValueError | OSError | ImportError | RuntimeError | ArithmeticError):
+    if not isinstance(error, ValueError | OSError | ImportError | RuntimeError | ArithmeticError | MemoryError):
         return None
     return int(getattr(error, "exit_code", FAILED))  # tables and model files have their own
 

@@ -21,7 +21,9 @@ from extranets.cli._printing import count, say
 if TYPE_CHECKING:
     from extranets.tables import TableModel
 
-TERMINATED = 128 + signal.SIGTERM
+ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # signals that end a process
 PATIENCE = 2.0  # seconds until the first line of progress, and between two lines
 
 
@@ -99,17 +101,21 @@ def _terminable(waits: bool) -> Iterator[None]:
 
     ``waits``: a thread may be waiting for more input. Python would wait for it, or abort; so the process ends at once.
     """
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup does with SIGHUP
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as end:
         if waits:
             with suppress(OSError):
                 sys.stdout.flush()
-            os._exit(INTERRUPTED if isinstance(end, KeyboardInterrupt) else TERMINATED)
+            os._exit(INTERRUPTED if isinstance(end, KeyboardInterrupt) else int(end.code or 0))
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _kept_columns(id: str | None, keep: list[str] | None, loaded: TableModel, columns: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from extranets.tables.errors import Source
+from extranets.tables.errors import Source, TableError
 
 PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 CHUNK = 1 << 20
@@ -25,6 +25,8 @@ def open_bytes(path: str | os.PathLike[str]) -> tuple[BinaryIO, str]:
     hold it; and Python aborts if it cannot take the lock when it ends, after Ctrl-C or a signal.
     """
     if os.fspath(path) == "-":
+        if sys.stdin is None:
+            raise TableError("Standard input is closed; there is no table to read.")
         return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), "standard input"
     return open(path, "rb"), os.fspath(path)
 

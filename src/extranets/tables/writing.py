@@ -114,6 +114,8 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
     <BLANKLINE>
     """
     if os.fspath(path) == "-":
+        if sys.stdout is None:
+            raise TableError("Standard output is closed; give the name of a file to write to.")
         return TableWriter(_layout(format or "csv", sys.stdout.buffer), None)
     target = Path(os.path.realpath(path))
     suffixes = [suffix.lower() for suffix in target.suffixes]
