@@ -17,7 +17,8 @@ from extranets.onnx_graph.delta import gradients
 from extranets.onnx_graph.gaussian import mills_ratio, rectified
 from extranets.onnx_graph.graph import Graph
 from extranets.predictor.intervals.bootstrap_percentile import percentiles
-from extranets.uncertainty.conformal import conformal_ranks, cv_plus_interval
+from extranets.uncertainty.conformal import conformal_ranks
+from extranets.uncertainty.plus import cv_plus_interval
 from tests import graphs
 
 ROWS = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
@@ -195,8 +196,8 @@ def test_percentile_bounds_are_numpys(n_members):
     found = run(
         lambda m: [bound for pair in onnx_graph.percentile_bounds(m, n_members, levels) for bound in pair], members
     )
-    expected = percentiles(members, levels)  # (7, 2, 2, 3)
-    np.testing.assert_allclose(np.reshape(found, (3, 2, 7, 2)), expected.transpose(3, 2, 0, 1))
+    below, above = (percentiles(members, (1 + side * levels) / 2).transpose(2, 0, 1) for side in (-1, 1))
+    np.testing.assert_allclose(np.reshape(found, (3, 2, 7, 2)), np.stack([below, above], axis=1))
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------

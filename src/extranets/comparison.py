@@ -18,7 +18,7 @@ from extranets.estimators.copies import CopiedRowsWarning
 from extranets.evaluation import OutOfFold, drawn_rows
 from extranets.parting import Parting, fold_of_row
 from extranets.tables import TableRegressor, check_parting, cross_validate_table
-from extranets.uncertainty.conformal import cv_plus_interval
+from extranets.uncertainty.plus import cv_plus_interval
 
 TREES = ("gradient boosting", "extra-trees")
 NAMES = (*METHODS, *TREES)

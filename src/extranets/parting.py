@@ -124,14 +124,34 @@ def held_share(parting: Parting, fraction: float, seed: int) -> npt.NDArray[np.b
 
 def numbered_groups(groups: Any, n_rows: int) -> Integers:
     """Numbers of groups that may be named by anything. Shape: ``(n_rows,)``."""
-    values = _column(groups, "groups", n_rows)
     numbers: dict[Any, int] = {}
-    found = np.empty(n_rows, dtype=np.intp)
-    for row, value in enumerate(values.tolist()):
+    named = _named(groups, n_rows)
+    return np.fromiter((numbers.setdefault(value, len(numbers)) for value in named), dtype=np.intp, count=n_rows)
+
+
+def group_names(groups: Any, n_rows: int) -> list[str]:
+    """Names of groups as texts, so that they are known again whether a table has them as numbers or as texts.
+
+    Examples
+    --------
+    >>> group_names(np.array([1.0, 2.5]), 2), group_names(["1", True], 2)
+    (['1', '2.5'], ['1', 'True'])
+    """
+    return [_as_text(value) for value in _named(groups, n_rows)]
+
+
+def _as_text(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _named(groups: Any, n_rows: int) -> list[Any]:
+    """What users give, checked."""
+    values: list[Any] = _column(groups, "groups", n_rows).tolist()
+    for row, value in enumerate(values):
         if value is None or value != value or str(value) == "<NA>":
             raise ValueError(f"groups has no value in row {row}; fill it in, or leave the row out.")
-        found[row] = numbers.setdefault(value, len(numbers))
-    return found
+    return values
 
 
 def time_ranks(time: Any, n_rows: int) -> Integers:

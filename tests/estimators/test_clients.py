@@ -36,7 +36,7 @@ def test_mapie_calibrates_by_our_standard_deviations(table):
     mapie = regression.SplitConformalRegressor(model, confidence_level=0.9, conformity_score=score, prefit=True)
     point, bounds = mapie.conformalize(X_held, y_held).predict_interval(X)
     np.testing.assert_allclose(point, model.predict(X))
-    ours = copy_of(model).conformalize(X_held, y_held).predict_interval(X, 0.9)
+    ours = copy_of(model).conformalize(X_held, y_held, tails="joint").predict_interval(X, 0.9)
     np.testing.assert_allclose(bounds[:, 1, 0], ours[:, 1], rtol=1e-6)
     inwards = (bounds[:, 0, 0] - ours[:, 0]) / model.predict(X, return_std=True)[1]
     np.testing.assert_allclose(inwards, inwards[0], atol=1e-6)

@@ -123,7 +123,7 @@ CASES = [
     ("extra_nets", array("learned._noise", with_value(-1.0)), "noise is negative"),
     ("extra_nets", array("learned._noise", lambda a: np.tile(a, 2)), "noise has shape"),
     ("extra_nets", array("learned._factors", lambda a: a[0]), "calibration has shape"),
-    ("mc_dropout", array("learned._conformal.scores", with_value(np.nan)), "negative or NaN"),
+    ("mc_dropout", array("learned._conformal.scores", with_value(np.nan)), "scores are NaN"),
     ("mc_dropout", array("learned._conformal.scores", lambda a: a[:0]), "wrong shape"),
     ("mc_dropout", array("learned._conformal.scores", lambda a: a[:, None]), "do not fit the outputs"),
     ("mc_dropout", field("_conformal", "construction", {"dict": [["interval", "total"]]}), "another construction"),

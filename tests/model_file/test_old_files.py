@@ -147,7 +147,7 @@ def test_conformal_scores_are_kept_until_the_model_changes(name, path):
     model = loaded(name, path)
     bounds = model.predict_interval(X_new)
     assert not np.array_equal(bounds, np.column_stack(model.predict_dist(X_new).interval(0.9)))
-    np.testing.assert_array_equal(model.conformalize(X_held, y_held).predict_interval(X_new), bounds)
+    np.testing.assert_array_equal(model.conformalize(X_held, y_held, tails="joint").predict_interval(X_new), bounds)
     model.conformalize(X_held[:30], y_held[:30])
     assert not np.array_equal(model.predict_interval(X_new), bounds)
     if name == "bootstrap_conformal":

@@ -36,6 +36,7 @@ from extranets.predictor.link import Link
 from extranets.predictor.part import Distribution, Interval, Noise, Source
 from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
+from extranets.predictor.strata import Beside, Strata
 from extranets.predictor.units import fingerprint
 from extranets.uncertainty.components import Components
 
@@ -279,7 +280,15 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Total predictive variance, shape (n_samples,) or (n_samples, n_outputs)."""
         return self.predict_components(X).total
 
-    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float | Sequence[float] = 0.9,
+        *,
+        as_frame: bool = False,
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Any:
         """Central prediction intervals: quantiles of :meth:`predict_dist`, conformal after :meth:`conformalize`, or those that
         :meth:`update` left.
 
@@ -291,6 +300,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         as_frame : bool, default=False
             Return a data frame (polars for polars input, else pandas, with the index of ``X``) with columns
             ``prediction, lower_90, upper_90, ...``; with several outputs, ``prediction_0, lower_90_0, ...``.
+        groups, weights : arrays of shape (n_samples,), optional
+            Of these rows, if :meth:`conformalize` was called with groups or weights.
 
         Returns
         -------
@@ -299,27 +310,39 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             (n_samples, n_outputs, 2[, n_levels]).
         """
         levels, single = check_levels("coverage", coverage)
-        parts, bounds = self._chosen().bounds(check_table(self, X), levels, self._machine())
+        table = check_table(self, X)
+        beside = Beside.of(groups, weights, table.shape[0])
+        parts, bounds = self._chosen().bounds(table, levels, self._machine(), beside)
         if as_frame:
             return interval_frame(X, parts.mean, bounds, levels)
         return bounds[..., 0] if single else bounds
 
-    def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
-        """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar."""
+    def predict_quantiles(
+        self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95), *, groups: Any = None, weights: Any = None
+    ) -> Array:
+        """Quantiles of the predictive distribution, shape (n_samples[, n_outputs], n_levels); no last axis for a scalar.
+
+        Central intervals end at them, also after :meth:`conformalize`. ``groups`` and ``weights`` are those of
+        :meth:`predict_interval`.
+        """
         levels, single = check_levels("alpha", alpha)
-        values = self.predictive(X).quantiles(levels)
+        table = check_table(self, X)
+        beside = Beside.of(groups, weights, table.shape[0])
+        values = self._chosen().quantiles(table, levels, self._machine(), beside)
         return values[..., 0] if single else values
 
-    def predict_dist(self, X: Any) -> rv_continuous_frozen:
+    def predict_dist(self, X: Any, *, groups: Any = None, weights: Any = None) -> rv_continuous_frozen:
         """The predictive distribution, as a frozen distribution of scipy: ``scipy.stats.norm``, ``t`` where
         ``degrees_of_freedom_`` are known, or one of its own kind for the shape of held-out errors.
 
-        It has pdf, cdf, ppf, mean, var, interval, rvs.
+        It has pdf, cdf, ppf, mean, var, interval, rvs. After :meth:`conformalize` it is the distribution that the conformal
+        bounds belong to. ``groups`` and ``weights`` are those of :meth:`predict_interval`.
         """
-        return self.predictive(X).frozen()
+        table = check_table(self, X)
+        return self._chosen().frozen(table, self._machine(), Beside.of(groups, weights, table.shape[0]))
 
     def predictive(self, X: Any) -> Predictive:
-        """The predictive distributions with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
+        """The predictive distributions that the fit learned, with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
         return self._chosen().predictive(check_table(self, X), self._machine())
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
@@ -327,7 +350,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         predictive = self.predictive(X)
         # Row after row, so that a table in blocks has the same draws as a whole one.
         levels = check_random_state(random_state).uniform(size=(*predictive.latent.mean.shape, n_samples))
-        dist = predictive.frozen()
+        dist = self.predict_dist(X)
         return np.moveaxis(dist.ppf(np.moveaxis(levels, -1, 0)), 0, -1)
 
     def _chosen(self) -> Predictor:
@@ -369,23 +392,50 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         self.model_ = replace(found, interval=self.model_.interval)
         return self
 
-    def conformalize(self, X: Any, y: Any) -> Self:
+    def conformalize(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tails: Literal["separate", "joint"] = "separate",
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Self:
         """Make intervals cover by construction, from rows that were not used to fit (split conformal prediction).
 
-        ``predict_interval`` then gives mean plus or minus a multiple of the predicted standard deviation, the multiple being
-        an exact quantile of the held-out rows' errors in such units. If they and the new rows are exchangeable, the coverage
-        is at least the one asked for, on average, whatever the distribution; and the width still adapts to x. Quantiles,
-        variances and ``predict_dist`` stay as they are. A new ``fit`` forgets it.
+        ``predict_interval`` then ends at the mean plus multiples of the predicted standard deviation, which are exact quantiles of
+        the held-out rows' errors in such units. If they and the new rows are exchangeable, the coverage
+        is at least the one asked for, on average, whatever the distribution; and the width still adapts to x.
+        ``predict_quantiles``, ``predict_dist`` and ``sample_y`` follow; means and variances stay as they are. A new ``fit`` forgets it.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            At least coverage / (1 - coverage) rows: 9 for 0.9, 99 for 0.99. Rows of the fit are recognised and refused.
+            At least (1 + coverage) / (1 - coverage) rows for separate tails, 19 for 0.9 and 199 for 0.99; half as many for joint
+            ones. So many in every group. Rows of the fit are recognised and refused.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
+        tails : {"separate", "joint"}, default="separate"
+            Separate: new rows are below the lower bound with a probability of at most (1 - coverage) / 2, and above the upper
+            bound likewise. Joint: both bounds are equally far from the mean, and only their sum is promised.
+        groups : array of shape (n_samples,), optional
+            Anything that names the group of each row. The promise then holds within every group: its bounds come from its own rows
+            alone. Predictions need the groups of their rows. In a group that had no rows, intervals are infinite.
+        weights : array of shape (n_samples,), optional
+            For new rows that are drawn from other places: how much more often they come from there than these rows do, up to a
+            factor. Predictions need the weights of their rows. A classifier that tells new rows from these gives such weights, its
+            odds. If weights are right, and y given x is as before, the promise holds on average over new rows.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        With n rows and continuous targets, a new row is above the upper bound with a probability of (1 - coverage) / 2, or less by
+        1 / (n + 1) at most; so it is below the lower bound. ``predict_dist`` has the level at each bound that the bound attains, a
+        multiple of 1 / (n + 1). Between the held-out rows' errors it is linear, and beyond the outermost ones it goes on as before
+        ``conformalize``, where intervals and quantiles are infinite. With weights, its levels at bounds are right up to the share of one row.
+        Its density is rough; use it for probabilities and quantiles.
 
         Examples
         --------
@@ -399,7 +449,50 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y = self._check_held_out(X, y)
         if self.model_.seen is not None:
             self.model_.seen.refuse(X, y)
-        self.model_ = replace(self.model_, adaptive=None, conformal=self._chosen().conformal_of(X, y, self._machine()))
+        strata = Strata.of(tails, groups, weights, len(y))
+        found = self._chosen().conformal_of(X, y, strata, self._machine())
+        self.model_ = replace(self.model_, adaptive=None, conformal=found)
+        return self
+
+    def conformalize_training_rows(
+        self, *, tails: Literal["separate", "joint"] = "separate", groups: Any = None, weights: Any = None
+    ) -> Self:
+        """For ``interval="cv+"`` and ``"jackknife+"``: compare new rows with those of the fit by tail, by group, or with weights.
+
+        These intervals need no rows that are set aside. Right after a fit both tails are ``"joint"``, and there are no groups and no
+        weights. What :meth:`conformalize` and :meth:`update` learned is forgotten.
+
+        Parameters
+        ----------
+        tails, groups, weights
+            As for :meth:`conformalize`, of the rows of the fit, in their order.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        With exchangeable rows and alpha = 1 - coverage: new rows are covered with a probability of at least 1 - 2 alpha - sqrt(2 / n)
+        by CV+ (Barber et al. 2021), and of about 1 - 2 alpha by the jackknife+-after-bootstrap (Kim et al. 2020); of near 1 - alpha,
+        where networks hardly change with a few rows. With separate tails, each is missed with a probability of at most alpha, and the
+        same square root, and of near alpha / 2. Within groups all this holds with the number of rows of the group for n,
+        where every fold holds as many of them. With weights, 1 - 2 alpha is proven for a fold for every row (Prinster et al. 2022),
+        not for fewer.
+
+        Examples
+        --------
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X, y, X_new, y_new = linear_process(400, random_state=0).split(300)
+        >>> model = ExtraNetsRegressor(5, max_iter=40, interval="cv+", random_state=0).fit(X, y)
+        >>> model = model.conformalize_training_rows(groups=X[:, 0] > 0)
+        >>> model.predict_interval(X_new, groups=X_new[:, 0] > 0).shape
+        (100, 2)
+        """
+        model = self._chosen()
+        n_rows = len(getattr(model.interval_in_use, "residuals", ())) or self.fit_info_["n_rows"]
+        self.model_ = replace(model.stratified(Strata.of(tails, groups, weights, n_rows)), adaptive=None)
         return self
 
     def update(self, X: Any, y: Any) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 
 from extranets import onnx_graph
@@ -22,15 +23,19 @@ def in_units(values: Value, scaling: Scaling) -> Value:
     return values * scaling.scale + scaling.centre
 
 
-def plus_bounds(centre: Value, residuals: Array, levels: Array) -> Bounds:
-    """CV+ and jackknife+. Shape: centre ``(n_outputs, n, n_train)``, residuals ``(n_train, n_outputs)``, in one unit."""
+def plus_bounds(centre: Value, residuals: Array, levels: Array, joint: bool) -> Bounds:
+    """CV+ and jackknife+. Shape: centre ``(n_outputs, n, n_train)``, residuals ``(n_train, n_outputs)``, in one unit, target less
+    prediction."""
     n = len(residuals)
     if n > MOST_RESIDUALS:
         raise ValueError(
             f"This interval compares every new row with all {n} training rows, and a graph can do so for at most "
             f"{MOST_RESIDUALS}. Set another interval, or call conformalize, before to_onnx."
         )
-    return onnx_graph.plus_bounds(centre, residuals.T, conformal_ranks(n, levels))
+    if joint:
+        return onnx_graph.plus_bounds(centre, np.abs(residuals.T), conformal_ranks(n, levels))
+    ranks = conformal_ranks(n, (1 + levels) / 2)
+    return onnx_graph.plus_bounds(centre + residuals.T[:, None, :], np.zeros_like(residuals.T), ranks)
 
 
 def network_moments(

@@ -21,6 +21,7 @@ from extranets.held_out import Plan, Sample
 from extranets.model_file import require
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Value
+from extranets.predictor.strata import Beside
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import HeldOut
 
@@ -165,6 +166,7 @@ class Interval(ABC):
     on_request: ClassVar[bool] = False  # learned only if `interval` names it at fit, because it stores much
     needs_every_row: ClassVar[bool] = False  # held out once: it compares with each of them
     own_bounds: ClassVar[bool] = False  # that need no distribution
+    predictive: ClassVar[bool] = False  # bounds of its own are quantiles of targets, and not only of what networks say
     missing: ClassVar[str] = "is not there; call fit again."  # message where the fit did not learn it
 
     @classmethod
@@ -180,16 +182,19 @@ class Interval(ABC):
         """Predictions that bounds of its own are made from. Shape: ``(n, k)`` -> ``(n_centres, n, n_outputs)``, standardised."""
         raise TypeError(f"interval={self.name!r} has no bounds of its own.")
 
-    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
-        """From its centres, in the target's units. Shape: ``(n, n_outputs, 2, n_levels)``."""
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array, beside: Beside) -> Array:
+        """From its centres, in the target's units, by the level of the tail that a bound ends.
+
+        Shape: ``(n, n_outputs, n_levels)``.
+        """
         raise TypeError(f"interval={self.name!r} has no bounds of its own.")
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
         """The same as a part of a graph."""
         raise TypeError(f"interval={self.name!r} has no bounds of its own.")
 
-    def warn_if_infinite(self, bounds: Array, levels: Array) -> None:
-        """Where too few rows make bounds of its own infinite. Shape: ``(..., n_levels)``."""
+    def warn_if_infinite(self, bounds: Array, levels: Array, beside: Beside) -> None:
+        """Where too few rows make bounds of its own infinite. Shape: bounds ``(n, ..., n_levels)``, levels of coverage."""
         return
 
     def widened(self, widening: Array) -> Interval:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,11 @@ from extranets.model_file import require, storable
 from extranets.model_file.typed import check_types
 from extranets.predictor.adaptive import Adaptive
 from extranets.predictor.calibration import EXPECTED, calibrate, expected_scores, held_out_std, learn_intervals
-from extranets.predictor.conformal import Conformal
+from extranets.predictor.conformal import FROM_BEFORE, Conformal
 from extranets.predictor.distance import Distance
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.intervals import INTERVALS
+from extranets.predictor.intervals.plus import PlusBounds
 from extranets.predictor.part import (
     Choice,
     Distribution,
@@ -32,8 +33,13 @@ from extranets.predictor.part import (
 )
 from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
+from extranets.predictor.strata import NOTHING, Beside, Strata
 from extranets.predictor.units import Units
 from extranets.uncertainty.components import Components
+from extranets.uncertainty.plus import as_pairs, both_sides
+
+if TYPE_CHECKING:
+    from scipy.stats._distn_infrastructure import rv_continuous_frozen
 
 NAMED_ROWS = 5  # of those whose predictions are not finite
 
@@ -149,39 +155,88 @@ class Predictor:
         refuse_non_finite(mean, epistemic, aleatoric)
         return Components(*(self.units.as_target(part) for part in (mean, epistemic, aleatoric)))
 
-    def bounds(self, X: Any, levels: Array, machine: Machine) -> tuple[Components, Array]:
+    def bounds(self, X: Any, levels: Array, machine: Machine, beside: Beside = NOTHING) -> tuple[Components, Array]:
         """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
+        self._check_beside(beside)
         predictive = self.predictive(X, machine)
-        bounds = self._latent_bounds(X, predictive, levels, machine)
+        bounds = self._latent_bounds(X, predictive, levels, machine, beside)
         return predictive.components(), self.units.link.target(bounds, trailing=2)
 
-    def _latent_bounds(self, X: Any, predictive: Predictive, levels: Array, machine: Machine) -> Array:
+    def _latent_bounds(self, X: Any, predictive: Predictive, levels: Array, machine: Machine, beside: Beside) -> Array:
         if self.adaptive is not None:
             return self.adaptive.bounds(predictive.latent, levels, self.distribution, self.construction())
         if self.conformal is not None:
-            return self.conformal.bounds(predictive.latent, levels, self.construction())
+            return self.conformal.bounds(predictive.latent, levels, self.construction(), beside)
         if self.interval_in_use.own_bounds:
-            return self._own_bounds(X, levels, machine)
+            found = self._own_bounds(X, both_sides(levels), machine, beside)
+            self.interval_in_use.warn_if_infinite(found, np.tile(levels, 2), beside)
+            return as_pairs(found)
         tails = (1 - levels) / 2
         return np.stack([predictive.latent_quantiles(tails), predictive.latent_quantiles(1 - tails)], axis=-2)
 
-    def _own_bounds(self, X: Any, levels: Array, machine: Machine) -> Array:
-        """Shape: ``(k,)`` -> ``(n[, n_outputs], 2, k)``. They may be infinite: where rows are too few for a level."""
+    def quantiles(self, X: Any, levels: Array, machine: Machine, beside: Beside = NOTHING) -> Array:
+        """Of the predictive distribution: what central intervals end at. Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
+        self._check_beside(beside)
+        predictive = self.predictive(X, machine)
+        if self.conformal is not None:
+            found = self.conformal.quantiles(predictive.latent, levels, self.construction(), beside)
+        elif self._bounds_are_quantiles:
+            found = self._own_bounds(X, levels, machine, beside)
+            self.interval_in_use.warn_if_infinite(found, np.abs(2 * levels - 1), beside)
+        else:
+            return predictive.quantiles(levels)
+        return self.units.link.target(found, trailing=1)
+
+    def frozen(self, X: Any, machine: Machine, beside: Beside = NOTHING) -> rv_continuous_frozen:
+        """The predictive distribution, as one of scipy."""
+        self._check_beside(beside)
+        predictive = self.predictive(X, machine)
+        if self.conformal is not None:
+            return self.conformal.frozen(predictive, self.construction(), beside)
+        if self._bounds_are_quantiles:
+            from extranets.predictor.tabulated import LEVELS, tabulated  # which loads much of scipy
+
+            return tabulated(self._own_bounds(X, LEVELS, machine, beside), predictive)
+        return predictive.frozen()
+
+    def _own_bounds(self, X: Any, levels: Array, machine: Machine, beside: Beside) -> Array:
+        """Of the latent target, by the level of the tail that a bound ends. Shape: ``(k,)`` -> ``(n[, n_outputs], k)``.
+
+        They may be infinite: where rows are too few for a level.
+        """
         interval, parts = self.interval_in_use, []
         for rows, block in self._standardised(X):
             centres = interval.centres(block, self.source, machine)
             refuse_non_finite(np.moveaxis(centres, 1, 0), first_row=rows.start)
-            parts.append(interval.bounds(centres, self.units, levels))
-        found = np.concatenate(parts)
-        interval.warn_if_infinite(found, levels)
-        return self.units.as_target(found)
+            parts.append(interval.bounds(centres, self.units, levels, beside.part(rows)))
+        return self.units.as_target(np.concatenate(parts))
+
+    @property
+    def _bounds_are_quantiles(self) -> bool:
+        """Whether the interval's own bounds are those of the predictive distribution."""
+        return self.interval_in_use.predictive and self.adaptive is None and self.conformal is None
+
+    def _check_beside(self, beside: Beside) -> None:
+        """Refuse groups and weights that nothing asks for."""
+        if self.conformal is None and not self._bounds_are_quantiles:
+            FROM_BEFORE.check_new(beside)
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
-    def conformal_of(self, X: Any, y: Array, machine: Machine) -> Conformal:
+    def conformal_of(self, X: Any, y: Array, strata: Strata, machine: Machine) -> Conformal:
         """What makes intervals cover by construction, from rows that were not used to fit. Shape: y ``(n, n_outputs)``."""
         latent = self.units.as_target(self.units.link.scores_of(y))
-        return Conformal.learn(latent, self._latent(X, machine), self.construction())
+        return Conformal.learn(latent, self._latent(X, machine), self.construction(), strata)
+
+    def stratified(self, strata: Strata) -> Predictor:
+        """With an interval that compares new rows with those of the fit by tail, by group, or with weights."""
+        interval = self.interval_in_use
+        if not isinstance(interval, PlusBounds):
+            raise ValueError(
+                f"interval={self.interval!r} compares new rows with none of the fit. Use interval='cv+' of ExtraNetsRegressor or "
+                "'jackknife+' of BootstrapNetsRegressor, or conformalize with rows that were set aside."
+            )
+        return replace(self, intervals={**self.intervals, self.interval: interval.stratified(strata)}, conformal=None)
 
     def updated(self, X: Any, y: Array, machine: Machine) -> Predictor:
         """With intervals that have followed the errors of further rows, in their order. Shape: y ``(n, n_outputs)``."""

@@ -1,4 +1,4 @@
-"""What rows have in common, from the columns of a table: groups, times, and whether they stand in the order of a date."""
+"""What rows have in common, from the columns of a table: groups, times, weights, and whether they stand in the order of a date."""
 
 from __future__ import annotations
 
@@ -57,6 +57,30 @@ def column_times(
     if missing.any():
         rows.refuse(missing, name, values, "is no time; fill it in, or leave the row out")
     return column.read(rows)
+
+
+def column_weights(frame: pandas.DataFrame, name: str, na_values: Sequence[str] = ()) -> npt.NDArray[np.float64]:
+    """Numbers. Shape: ``(n,)``."""
+    rows = Rows(frame, na_values)
+    _require_column(rows, name)
+    values = rows.values(name)
+    missing = np.asarray(pc.is_null(values))
+    if missing.any():
+        rows.refuse(missing, name, values, "is no weight; fill it in, or leave the row out")
+    found: npt.NDArray[np.float64] = (
+        Schema.learn(frame[[name]], {name: "number"}, na_values=na_values).columns[0].read(rows)
+    )
+    return found
+
+
+def columns_beside(frame: pandas.DataFrame, asked: Mapping[str, Any], na_values: Sequence[str] = ()) -> dict[str, Any]:
+    """Groups and weights as columns, where they are asked for by name; all else as it is given, but for None."""
+    readers = {"groups": column_groups, "weights": column_weights}
+    return {
+        name: readers[name](frame, given, na_values) if isinstance(given, str) else given
+        for name, given in asked.items()
+        if given is not None
+    }
 
 
 def _learned(frame: pandas.DataFrame, name: str, kind: str | None, na_values: Sequence[str]) -> Any:

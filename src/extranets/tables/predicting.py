@@ -62,7 +62,7 @@ def prediction_blocks(
     for block in blocks:
         encoded = model.encode(block, notes)
         with naming_rows(encoded):
-            found = _columns(model.regressor_, encoded, levels, components, members)
+            found = _columns(model.regressor_, encoded, levels, components, members, model.beside(block))
         for position, name in enumerate(keep):
             if name in found.columns[position:]:
                 raise NameTakenError(f"{name} is the name of a column that is written; rename it in the table.")
@@ -70,10 +70,17 @@ def prediction_blocks(
         yield found
 
 
-def _columns(network: Any, X: pandas.DataFrame, levels: Sequence[float], components: bool, members: bool) -> Any:
+def _columns(
+    network: Any,
+    X: pandas.DataFrame,
+    levels: Sequence[float],
+    components: bool,
+    members: bool,
+    beside: dict[str, Any],
+) -> Any:
     """A data frame of the predictions alone."""
     parts = network.predict_components(X)
-    found = network.predict_interval(X, levels, as_frame=True)
+    found = network.predict_interval(X, levels, as_frame=True, **beside)
     found.insert(1, "sd", parts.std)
     if components:
         found["epistemic_sd"], found["aleatoric_sd"] = parts.epistemic**0.5, parts.aleatoric**0.5

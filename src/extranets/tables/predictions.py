@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas
@@ -52,8 +52,18 @@ class TablePredictions(ABC):
         """The numbers that ``regressor_`` takes."""
 
     @abstractmethod
-    def _by_block(self, X: Any, method: str, *args: Any, **named: Any) -> list[Any]:
-        """What a method of ``regressor_`` gives for each block of rows."""
+    def _by_block(
+        self, X: Any, method: str, *args: Any, beside: Mapping[str, Any] | None = None, **named: Any
+    ) -> list[Any]:
+        """What a method of ``regressor_`` gives for each block of rows; of what is ``beside``, it gets these rows' part."""
+
+    @abstractmethod
+    def beside(self, X: Any, groups: Any = None, weights: Any = None) -> dict[str, Any]:
+        """Groups and weights of rows, as far as ``regressor_`` needs them."""
+
+    @abstractmethod
+    def _remember_beside(self, X: Any, groups: Any, weights: Any) -> dict[str, Any]:
+        """What users give, columns or their names, as columns; predictions then find them by name."""
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Point predictions of shape (n_samples[, n_outputs]); with ``return_std`` standard deviations, too."""
@@ -78,11 +88,23 @@ class TablePredictions(ABC):
         return np.concatenate(self._by_block(X, "predict_var"))
 
     @_if_inside("predict_interval")
-    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9, *, as_frame: bool = False) -> Any:
-        """Prediction intervals of shape (n_samples[, n_outputs], 2[, n_levels]), or a data frame like ``X``."""
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float | Sequence[float] = 0.9,
+        *,
+        as_frame: bool = False,
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Any:
+        """Prediction intervals of shape (n_samples[, n_outputs], 2[, n_levels]), or a data frame like ``X``.
+
+        Groups and weights are found in ``X`` if :meth:`conformalize` got their columns' names, else they are given here.
+        """
+        beside = self.beside(X, groups, weights)
         if not as_frame:
-            return np.concatenate(self._by_block(X, "predict_interval", coverage))
-        frame = pandas.concat(self._by_block(X, "predict_interval", coverage, as_frame=True))
+            return np.concatenate(self._by_block(X, "predict_interval", coverage, beside=beside))
+        frame = pandas.concat(self._by_block(X, "predict_interval", coverage, as_frame=True, beside=beside))
         if type(X).__module__.startswith("polars"):
             import polars
 
@@ -90,14 +112,16 @@ class TablePredictions(ABC):
         return frame
 
     @_if_inside("predict_quantiles")
-    def predict_quantiles(self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
+    def predict_quantiles(
+        self, X: Any, alpha: float | Sequence[float] = (0.05, 0.5, 0.95), *, groups: Any = None, weights: Any = None
+    ) -> Array:
         """Quantiles of the predictive distribution, shape (n_samples[, n_outputs][, n_levels])."""
-        return np.concatenate(self._by_block(X, "predict_quantiles", alpha))
+        return np.concatenate(self._by_block(X, "predict_quantiles", alpha, beside=self.beside(X, groups, weights)))
 
     @_if_inside("predict_dist")
-    def predict_dist(self, X: Any) -> Any:
+    def predict_dist(self, X: Any, *, groups: Any = None, weights: Any = None) -> Any:
         """The predictive distribution as one frozen ``scipy.stats`` distribution."""
-        return self.predictive(X).frozen()
+        return _joined(self._by_block(X, "predict_dist", beside=self.beside(X, groups, weights)))
 
     @_if_inside("predictive")
     def predictive(self, X: Any) -> Predictive:
@@ -113,25 +137,66 @@ class TablePredictions(ABC):
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
     @_if_inside("conformalize")
-    def conformalize(self, X: Any, y: Any) -> Self:
-        """Make intervals cover by construction, from rows that were not used to fit: see the regressor's own method."""
-        encoded = self.encode(X)
-        with naming_rows(encoded):
-            self.regressor_.conformalize(encoded, y)
+    def conformalize(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tails: Literal["separate", "joint"] = "separate",
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Self:
+        """Make intervals cover by construction, from rows that were not used to fit: see the regressor's own method.
+
+        ``groups`` and ``weights`` may be names of columns. Predictions then find them in their tables; the columns need not be
+        among those that the regressor uses.
+
+        Examples
+        --------
+        >>> from extranets import ExtraNetsRegressor
+        >>> from extranets.data import simulated_rents
+        >>> from extranets.tables import TableRegressor
+        >>> flats = simulated_rents(500, random_state=0)
+        >>> X, y = flats.drop(columns=["flat", "rent"]), flats["rent"]
+        >>> model = TableRegressor(ExtraNetsRegressor(3, max_iter=20, random_state=0)).fit(X[:200], y[:200])
+        >>> model.conformalize(X[200:450], y[200:450], groups="balcony").predict_interval(X[450:]).shape
+        (50, 2)
+        """
+        return self._with_encoded("conformalize", X, y, tails=tails, **self._remember_beside(X, groups, weights))
+
+    @_if_inside("conformalize_training_rows")
+    def conformalize_training_rows(
+        self,
+        X: Any = None,
+        *,
+        tails: Literal["separate", "joint"] = "separate",
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Self:
+        """For CV+ and jackknife+: see the regressor's own method. ``X`` is the table of the fit, if columns are named."""
+        self.regressor_.conformalize_training_rows(tails=tails, **self._remember_beside(X, groups, weights))
         return self
 
     @_if_inside("update")
     def update(self, X: Any, y: Any) -> Self:
         """Let intervals follow the errors of new rows, in their order: see the regressor's own method."""
-        encoded = self.encode(X)
-        with naming_rows(encoded):
-            self.regressor_.update(encoded, y)
-        return self
+        return self._with_encoded("update", X, y)
 
     @_if_inside("estimate_noise")
     def estimate_noise(self, X: Any, y: Any) -> Self:
         """Set the residual variance from rows that were not used to fit: see the regressor's own method."""
+        return self._with_encoded("estimate_noise", X, y)
+
+    def _with_encoded(self, method: str, X: Any, y: Any, **named: Any) -> Self:
         encoded = self.encode(X)
         with naming_rows(encoded):
-            self.regressor_.estimate_noise(encoded, y)
+            getattr(self.regressor_, method)(encoded, y, **named)
         return self
+
+
+def _joined(blocks: list[Any]) -> Any:
+    """One frozen distribution of all rows."""
+    if hasattr(blocks[0].dist, "joined"):
+        return blocks[0].dist.joined(blocks)
+    named = {name: np.concatenate([block.kwds[name] for block in blocks]) for name in blocks[0].kwds}
+    return blocks[0].dist(*blocks[0].args, **named)  # what is not named all rows share, such as degrees of freedom

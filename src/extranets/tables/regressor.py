@@ -24,7 +24,7 @@ from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
 from extranets.tables.levels import LevelEffects, learn_levels
 from extranets.tables.notes import Notes
-from extranets.tables.order import check_parting, column_groups, column_times, warn_of_order
+from extranets.tables.order import check_parting, column_groups, column_times, columns_beside, warn_of_order
 from extranets.tables.predictions import TablePredictions, naming_rows
 from extranets.tables.schema import Schema
 
@@ -37,10 +37,11 @@ STORED_TYPES: dict[str, Any] = {
     "n_features": int,
     "schema": dict[str, Any],
     "levels": dict[str, LevelEffects],
+    "beside": dict[str, str],
     "fit_info": dict[str, Any] | None,
     "regressor": BaseEstimator,
 }
-NEW = {"levels"}  # entries that files of earlier versions lack
+NEW = {"levels", "beside"}  # entries that files of earlier versions lack
 PARAMETER_TYPES: dict[str, Any] = {
     "estimator": BaseEstimator | None,
     "kinds": dict[str, str] | None,
@@ -48,7 +49,7 @@ PARAMETER_TYPES: dict[str, Any] = {
     "na_values": list[str] | tuple[str, ...],
     "strict": bool,
 }
-LEARNED = ("schema_", "levels_", "transformer_", "regressor_")
+LEARNED = ("schema_", "levels_", "transformer_", "regressor_", "beside_columns_")
 BLOCK_VALUES = 1 << 20  # encoded numbers that are held at a time: 8 MB, and several times that on the way
 MOST_BLOCK_ROWS = 65_536
 
@@ -88,6 +89,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         Made from these two alone. It encodes new rows.
     regressor_ : regressor
         Fitted to the encoded table.
+    beside_columns_ : dict of str
+        Columns with the groups and weights that conformal intervals need, if `conformalize` got their names.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -259,6 +262,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         # Nothing failed: only now is the estimator fitted.
         self.schema_, self.levels_, self.transformer_, self.regressor_ = schema, levels, transformer, regressor
         self.n_features_in_ = frame.shape[1]
+        self.beside_columns_: dict[str, str] = {}
         return self
 
     def check_parameters(self) -> None:
@@ -316,18 +320,44 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             warn_user(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
         return frame
 
-    def _by_block(self, X: Any, method: str, *args: Any, **named: Any) -> list[Any]:
-        """What a method of the regressor gives for each block of rows."""
+    def _by_block(
+        self, X: Any, method: str, *args: Any, beside: Mapping[str, Any] | None = None, **named: Any
+    ) -> list[Any]:
+        """What a method of the regressor gives for each block of rows; of what is ``beside``, it gets these rows' part."""
         frame, notes = self._frame(X), Notes()
         if not len(frame):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the table has no rows.")
-        found = []
+        found, begin = [], 0
         for block in _blocks(frame, self.block_rows):
             encoded = _encode(self.schema_, self.transformer_, block, notes, self.strict)
+            own = {name: np.asarray(each)[begin : begin + len(block)] for name, each in (beside or {}).items()}
+            begin += len(block)
             with naming_rows(encoded):
-                found.append(getattr(self.regressor_, method)(encoded, *args, **named))
+                found.append(getattr(self.regressor_, method)(encoded, *args, **own, **named))
         notes.warn()
         return found
+
+    def beside(self, X: Any, groups: Any = None, weights: Any = None) -> dict[str, Any]:
+        """Groups and weights of rows, as far as ``regressor_`` needs them: what users give, else the columns that `conformalize` was
+        told of.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, ...)
+        groups, weights : names of columns, or columns of shape (n_samples,), optional
+
+        Returns
+        -------
+        dict with the keys of those that are needed
+        """
+        asked = {"groups": groups, "weights": weights}
+        named = {name: self.beside_columns_.get(name) if each is None else each for name, each in asked.items()}
+        return columns_beside(self._frame(X), named, self.na_values)
+
+    def _remember_beside(self, X: Any, groups: Any, weights: Any) -> dict[str, Any]:
+        asked = {"groups": groups, "weights": weights}
+        self.beside_columns_ = {name: each for name, each in asked.items() if isinstance(each, str)}
+        return self.beside(X, groups, weights)
 
     @property
     def loss_curve_(self) -> Any:
@@ -387,6 +417,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             "n_features": self.n_features_in_,
             "schema": self.schema_.to_dict(),
             "levels": self.levels_,
+            "beside": self.beside_columns_,
             "fit_info": getattr(self.regressor_, "fit_info_", None),  # for those who read the file without loading it
             "regressor": self.regressor_,
         }
@@ -399,6 +430,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         model.check_parameters()
         model.schema_ = Schema.from_dict(stored["schema"])
         model.levels_ = stored.get("levels", {})
+        model.beside_columns_ = stored.get("beside", {})
+        model_file.require(
+            model.beside_columns_.keys() <= {"groups", "weights"}, "columns beside the table that mean nothing"
+        )
         known = {column.name for column in model.schema_.learned}
         model_file.require(model.levels_.keys() == known, "the effects are those of other columns")
         model.transformer_ = column_transformer(model.schema_, model.levels_)

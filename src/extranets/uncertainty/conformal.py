@@ -1,32 +1,35 @@
-"""Intervals whose coverage needs no distribution, only exchangeable rows: split conformal, CV+, jackknife+-after-bootstrap.
+"""Split conformal intervals: coverage needs no distribution, only exchangeable rows.
 
-Split conformal (Lei et al. 2018) takes the quantile of scores on rows that no network trained on. Scores are residuals in
-units of the predicted standard deviation, so that widths follow it from row to row. CV+ (Barber et al. 2021) holds out no
-rows for good: it combines out-of-fold residuals with the predictions of each fold's ensemble. The jackknife+-after-bootstrap
-(Kim et al. 2020) does the same with the networks of a bootstrap: for each row, those that did not draw it.
+Split conformal prediction (Lei et al. 2018) takes quantiles of scores on rows that no network trained on. Scores are errors in
+units of the predicted standard deviation, so that widths follow it from row to row. Absolute errors give one bound for both
+sides; errors with their sign give each tail a bound, and a guarantee, of its own. Where new rows are drawn from other places
+than the rows of the scores, each row counts with its weight: the ratio of both densities there (Tibshirani et al. 2019). Within
+groups, the rows of a group are all that is compared (Vovk et al. 2003, who call it Mondrian).
 
 References
 ----------
 Lei, J., G'Sell, M., Rinaldo, A., Tibshirani, R. J. and Wasserman, L. (2018). Distribution-free predictive inference for
 regression. Journal of the American Statistical Association 113, 1094-1111.
 
-Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference with the jackknife+. Annals of
-Statistics 49, 486-507.
+Tibshirani, R. J., Barber, R. F., Candes, E. J. and Ramdas, A. (2019). Conformal prediction under covariate shift. Advances in
+Neural Information Processing Systems 32.
 
-Kim, B., Xu, C. and Barber, R. F. (2020). Predictive inference is free with the jackknife+-after-bootstrap. Advances in
-Neural Information Processing Systems 33.
+Vovk, V., Lindsay, D., Nouretdinov, I. and Gammerman, A. (2003). Mondrian confidence machine. Technical report, Royal Holloway,
+University of London.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array
 
-BLOCK_SIZE = 2**21  # values at once in CV+: 16 MiB
+Tails = Literal["joint", "separate"]
+
 RANK_ROUNDING = 1e-12  # relative: keeps 100 * 0.55 = 55.00000000000001 at rank 55
 
 
@@ -55,10 +58,16 @@ def conformal_scores(y: npt.ArrayLike, mean: npt.ArrayLike, std: npt.ArrayLike =
     if y.shape != mean.shape:
         raise ValueError(f"y and mean must have the same shape; got {y.shape} and {mean.shape}.")
     with np.errstate(over="ignore"):  # a scale of almost zero makes an infinite score
-        return np.abs(y - mean) / _positive("std", std, mean.shape)
+        return np.abs(y - mean) / positive("std", std, mean.shape)
 
 
-def conformal_quantile(scores: npt.ArrayLike, coverage: npt.ArrayLike) -> Array:
+def conformal_quantile(
+    scores: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    new_weights: npt.ArrayLike | None = None,
+) -> Array:
     """The score that a new one stays below with probability ``coverage`` or a little more.
 
     With n scores it is the ceil((n + 1) coverage)-th smallest. If the new score is exchangeable with them and ties have
@@ -66,29 +75,95 @@ def conformal_quantile(scores: npt.ArrayLike, coverage: npt.ArrayLike) -> Array:
     the distribution. With so few scores that this rank exceeds n, no finite bound can promise the coverage, and the
     quantile is infinite: n must be at least coverage / (1 - coverage), for example 9 for 0.9 and 99 for 0.99.
 
+    With weights it is the smallest score such that the scores up to it have ``coverage`` of all weight, that of the new row
+    included (Tibshirani et al. 2019). If weights are, up to a factor, the ratio of the density of new rows to that of the scores'
+    rows, and both are drawn from the same distribution of y given x, a new score lies at or below it with probability
+    ``coverage`` or more, averaged over both.
+
     Parameters
     ----------
     scores : array of shape (n,) or (n, n_outputs)
         From :func:`conformal_scores`.
     coverage : float or array of shape (n_levels,)
         Strictly between 0 and 1.
+    weights : array of shape (n,), optional
+        Of the scores' rows. Not negative, not all zero.
+    new_weights : array of shape (n_new,)
+        Of new rows, with ``weights`` only.
 
     Returns
     -------
     array of shape () or (n_outputs,); with several levels (n_levels,) or (n_outputs, n_levels)
+        With weights, one for each new row: (n_new, ...).
 
     Examples
     --------
     >>> print(conformal_quantile([3.0, 1.0, 4.0, 2.0], [0.5, 0.8, 0.9]))
     [ 3.  4. inf]
+    >>> print(conformal_quantile([3.0, 1.0, 4.0, 2.0], 0.5, weights=[1, 5, 1, 1], new_weights=[1, 5]))
+    [1. 3.]
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.size == 0 or np.isnan(scores).any():
         raise ValueError("scores are empty or contain NaN; give at least one row, and numbers only.")
     if scores.ndim not in (1, 2):
         raise ValueError(f"scores must have shape (n,) or (n, n_outputs); got {scores.shape}.")
-    quantile = _order_statistics(np.moveaxis(scores, 0, -1), conformal_ranks(len(scores), coverage))
+    by_output = np.moveaxis(scores, 0, -1)
+    if weights is None:
+        quantile = order_statistics(by_output, conformal_ranks(len(scores), coverage))
+    else:
+        own = check_weights("new_weights", new_weights)
+        quantile = _weighted(by_output, check_levels(coverage), check_weights("weights", weights, len(scores)), own)
     return quantile[..., 0] if np.ndim(coverage) == 0 else quantile
+
+
+def conformal_tails(
+    errors: npt.ArrayLike,
+    levels: npt.ArrayLike,
+    *,
+    tails: Tails = "separate",
+    weights: npt.ArrayLike | None = None,
+    new_weights: npt.ArrayLike | None = None,
+) -> Array:
+    """Bounds of errors: a new one lies below with a probability of ``levels`` or less in the lower half, or more in the upper.
+
+    Each bound is an order statistic of the errors, the next one outward from the level. With tails that are ``"joint"``, both bounds
+    of a central interval are equally far from zero, and the probability is promised for the interval as a whole: the score
+    is the absolute error.
+
+    Parameters
+    ----------
+    errors : array of shape (n,) or (n, n_outputs)
+        With their signs, target less prediction.
+    levels : array of shape (n_levels,)
+        Strictly between 0 and 1. At 0.5 it is zero, or the middle of the bounds on both sides.
+    tails : {"separate", "joint"}
+    weights, new_weights
+        As for :func:`conformal_quantile`.
+
+    Returns
+    -------
+    array of shape ([n_outputs, ]n_levels); with weights ``(n_new, [n_outputs, ]n_levels)``
+
+    Examples
+    --------
+    >>> errors = [-4.0, -1.0, 0.5, 2.0, 8.0]
+    >>> print(conformal_tails(errors, [0.05, 0.2, 0.5, 0.8]))
+    [-inf -4.   0.5  8. ]
+    >>> print(conformal_tails(errors, [0.2, 0.5, 0.8], tails="joint"))
+    [-4.  0.  4.]
+    """
+    errors, levels = np.asarray(errors, dtype=np.float64), check_levels(levels)
+    weighing = {"weights": weights, "new_weights": new_weights}
+    joint = tails == "joint"
+    scores, outward = (np.abs(errors), np.abs(2 * levels - 1)) if joint else (errors, np.maximum(levels, 1 - levels))
+    side = np.sign(levels - 0.5)
+    outward = np.where(side == 0, 0.5, outward)  # whatever: it is set below
+    above = conformal_quantile(scores, outward, **weighing)
+    below = above if joint else conformal_quantile(-scores, outward, **weighing)
+    with np.errstate(invalid="ignore"):
+        middle = np.zeros_like(above) if joint else (above - below) / 2
+    return np.where(side > 0, above, np.where(side < 0, -below, np.where(np.isnan(middle), 0.0, middle)))
 
 
 def conformal_interval(mean: npt.ArrayLike, std: npt.ArrayLike, quantile: npt.ArrayLike) -> Array:
@@ -121,162 +196,63 @@ def conformal_interval(mean: npt.ArrayLike, std: npt.ArrayLike, quantile: npt.Ar
             f"quantile has shape {quantile.shape} and mean {mean.shape}; use conformal_quantile on scores with the outputs "
             "of mean."
         )
-    std = np.broadcast_to(_positive("std", std, mean.shape), mean.shape)
+    std = np.broadcast_to(positive("std", std, mean.shape), mean.shape)
     levels = quantile if several else quantile[..., None]
     half = std[..., None] * levels
     bounds = np.stack([mean[..., None] - half, mean[..., None] + half], axis=-2)
     return bounds if several else bounds[..., 0]
 
 
-def cv_plus_interval(
-    fold_means_at_x: npt.ArrayLike,
-    fold_of_row: npt.ArrayLike,
-    residuals: npt.ArrayLike,
-    coverage: npt.ArrayLike,
-    *,
-    fold_stds_at_x: npt.ArrayLike | None = None,
-) -> Array:
-    """CV+ intervals at new rows, from each fold's predictions there and the training rows' out-of-fold residuals.
-
-    Training row i has residual R_i and was left out by the ensemble of fold k(i), which predicts m_k(i)(x) at the new row
-    x. With r = ceil((n_train + 1) coverage), the interval runs from the r-th largest of m_k(i)(x) - R_i to the r-th
-    smallest of m_k(i)(x) + R_i, and is infinite where r exceeds n_train. Folds that disagree at x make it wider.
-
-    With alpha = 1 - coverage, exchangeable rows and K folds of equal size, a new target is covered with a probability of
-    at least 1 - 2 alpha - sqrt(2 / n_train), whatever its distribution, and of at least 1 - 2 alpha with a fold for every
-    row (the jackknife+). With stable learners it is near 1 - alpha.
-
-    The interval is for the predictions of the folds, and need not hold or be centred at a mean over all folds.
-
-    Parameters
-    ----------
-    fold_means_at_x : array of shape (n_folds, n_new)
-        Predictions at the new rows by each fold's ensemble: the one that was not trained on that fold.
-    fold_of_row : int array of shape (n_train,)
-        The fold, 0 to n_folds - 1, that a training row belongs to.
-    residuals : array of shape (n_train,)
-        Absolute out-of-fold residuals of the training rows; with ``fold_stds_at_x``, in units of the standard deviation
-        predicted out of fold (:func:`conformal_scores`).
-    coverage : float or array of shape (n_levels,)
-        Strictly between 0 and 1.
-    fold_stds_at_x : array of shape (n_folds, n_new), optional
-        Standard deviations at the new rows by each fold's ensemble, which then multiply the residuals.
-
-    Returns
-    -------
-    array of shape (n_new, 2), or (n_new, 2, n_levels) with several levels
-
-    Notes
-    -----
-    New rows are taken in blocks of about ``BLOCK_SIZE / n_train``, so memory does not grow with n_train * n_new.
-
-    References
-    ----------
-    Barber, R. F., Candes, E. J., Ramdas, A. and Tibshirani, R. J. (2021). Predictive inference with the jackknife+. Annals
-    of Statistics 49, 486-507.
-
-    Examples
-    --------
-    >>> cv_plus_interval([[10.0], [12.0]], [0, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], coverage=0.6)
-    array([[ 8., 15.]])
-    """
-    means = _finite("fold_means_at_x", fold_means_at_x)
-    residuals = _finite("residuals", residuals)
-    folds = np.asarray(fold_of_row)
-    _check_folds(means, folds, residuals)
-    stds = (
-        np.ones((len(means), 1)) if fold_stds_at_x is None else _positive("fold_stds_at_x", fold_stds_at_x, means.shape)
-    )
-    stds = np.broadcast_to(stds, means.shape)
-    ranks = conformal_ranks(len(residuals), coverage)
-    bounds = np.empty((means.shape[1], 2, len(ranks)))
-    step = max(1, BLOCK_SIZE // len(residuals))
-    for start in range(0, len(bounds), step):
-        rows = slice(start, start + step)
-        bounds[rows] = _cv_plus_block(means[:, rows].T, stds[:, rows].T, folds, residuals, ranks)
-    return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
-
-
-def _cv_plus_block(means: Array, stds: Array, folds: npt.NDArray, residuals: Array, ranks: list[int]) -> Array:
-    """Shape: means, stds ``(n_block, n_folds)`` -> ``(n_block, 2, n_levels)``."""
-    return _plus_bounds(np.take(means, folds, axis=1), np.take(stds, folds, axis=1) * residuals, ranks)
-
-
-def _plus_bounds(centre: Array, reach: Array, ranks: list[int]) -> Array:
-    """Shape: centre ``(n_block, n_train)``, reach broadcast to it -> ``(n_block, 2, n_levels)``."""
-    upper = _order_statistics(centre + reach, ranks)
-    lower = -_order_statistics(reach - centre, ranks)  # the r-th largest is minus the r-th smallest of the negatives
-    return np.stack([lower, upper], axis=1)
-
-
-def jackknife_after_bootstrap_interval(
-    members_at_x: npt.ArrayLike, in_bag: npt.ArrayLike, residuals: npt.ArrayLike, coverage: npt.ArrayLike
-) -> Array:
-    """Jackknife+-after-bootstrap intervals at new rows, from bootstrap members and the rows that each of them drew.
-
-    Training row i has residual R_i under the mean of the members that did not draw it, whose prediction at the new row x is
-    m_-i(x). As in :func:`cv_plus_interval` the interval runs from the r-th largest of m_-i(x) - R_i to the r-th smallest of
-    m_-i(x) + R_i. Rows that every member drew say nothing and are left out.
-
-    With alpha = 1 - coverage and exchangeable rows a new target is covered with a probability of at least 1 - 2 alpha if
-    the number of members is itself drawn from a binomial distribution. With a fixed number, this holds approximately.
-
-    Parameters
-    ----------
-    members_at_x : array of shape (n_members, n_new)
-        Predictions of every member.
-    in_bag : bool array of shape (n_members, n_train)
-        Whether a member's sample holds a row.
-    residuals : array of shape (n_train,)
-        Absolute out-of-bag residuals; those of rows that every member drew are not read.
-    coverage : float or array of shape (n_levels,)
-        Strictly between 0 and 1.
-
-    Returns
-    -------
-    array of shape (n_new, 2), or (n_new, 2, n_levels) with several levels
-
-    References
-    ----------
-    Kim, B., Xu, C. and Barber, R. F. (2020). Predictive inference is free with the jackknife+-after-bootstrap. Advances in
-    Neural Information Processing Systems 33.
-
-    Examples
-    --------
-    >>> in_bag = [[True, False, True], [True, True, False], [False, True, True]]
-    >>> jackknife_after_bootstrap_interval([[10.0], [11.0], [12.0]], in_bag, [1.0, 2.0, 3.0], coverage=0.5)
-    array([[ 8., 13.]])
-    """
-    members, out = _finite("members_at_x", members_at_x), ~np.asarray(in_bag, dtype=bool)
-    residuals = np.asarray(residuals, dtype=np.float64)
-    if members.ndim != 2 or out.shape != (len(members), len(residuals)):
-        raise ValueError(
-            f"members_at_x has shape {members.shape}, in_bag {out.shape} and residuals {residuals.shape}; they must be "
-            "(n_members, n_new), (n_members, n_train) and (n_train,)."
-        )
-    usable = out.any(axis=0)
-    residuals = _finite("residuals", residuals[usable])
-    shares = out[:, usable] / out[:, usable].sum(axis=0)
-    ranks = conformal_ranks(len(residuals), coverage)
-    bounds = np.empty((members.shape[1], 2, len(ranks)))
-    step = max(1, BLOCK_SIZE // len(residuals))
-    for start in range(0, len(bounds), step):
-        rows = slice(start, start + step)
-        bounds[rows] = _plus_bounds(members[:, rows].T @ shares, residuals, ranks)
-    return bounds[..., 0] if np.ndim(coverage) == 0 else bounds
-
-
 def conformal_ranks(n: int, coverage: npt.ArrayLike) -> list[int]:
     """ceil((n + 1) coverage) for every level, as if the product were exact."""
+    return [math.ceil((n + 1) * level * (1 - RANK_ROUNDING)) for level in check_levels(coverage)]
+
+
+def check_levels(coverage: npt.ArrayLike) -> Array:
+    """Shape: -> ``(n_levels,)``."""
     levels = np.asarray(coverage, dtype=np.float64)
     if levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(
             f"coverage must lie strictly between 0 and 1 (such as 0.9), or be a list of such levels; got {coverage!r}."
         )
-    return [math.ceil((n + 1) * level * (1 - RANK_ROUNDING)) for level in np.atleast_1d(levels)]
+    return np.atleast_1d(levels)
 
 
-def _order_statistics(values: Array, ranks: list[int]) -> Array:
+def check_weights(name: str, values: npt.ArrayLike | None, n: int | None = None) -> Array:
+    """Shape: -> ``(n,)``."""
+    weights = np.asarray(values, dtype=np.float64)
+    if weights.ndim != 1 or (n is not None and len(weights) != n):
+        asked = "" if n is None else f", one for each of the {n} rows"
+        raise ValueError(f"{name} must be one column of numbers{asked}; got shape {weights.shape}.")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{name} must be finite and not negative; got {weights[row]} in row {row}.")
+    if n is not None and not weights.any():
+        raise ValueError(f"{name} are all zero: no row says anything about new rows.")
+    return weights
+
+
+def weighted_places(cumulative: Array, levels: Array, own: Array) -> Array:
+    """The weight that scores up to the quantile must have. Shape: cumulative ``(..., n)``, own ``(...)`` -> ``(..., n_levels)``."""
+    total = cumulative[..., -1] + own
+    needed: Array = np.multiply.outer(total, levels * (1 - RANK_ROUNDING))
+    return needed
+
+
+def _weighted(scores: Array, levels: Array, weights: Array, own: Array) -> Array:
+    """Shape: scores ``([o, ]n)``, weights ``(n,)``, own ``(n_new,)`` -> ``(n_new[, o], n_levels)``."""
+    order = np.argsort(scores, axis=-1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=-1).reshape(-1, scores.shape[-1])
+    cumulative = np.cumsum(weights[order], axis=-1).reshape(ordered.shape)
+    found = [
+        np.append(values, np.inf)[np.searchsorted(each, weighted_places(each, levels, own))]
+        for values, each in zip(ordered, cumulative, strict=True)
+    ]
+    return np.stack(found, axis=1).reshape(len(own), *scores.shape[:-1], len(levels))
+
+
+def order_statistics(values: Array, ranks: list[int]) -> Array:
     """The rank-th smallest along the last axis, infinite for ranks beyond it. Shape: ``(..., n)`` -> ``(..., n_ranks)``."""
     n = values.shape[-1]
     within = sorted({rank - 1 for rank in ranks if rank <= n})
@@ -285,7 +261,7 @@ def _order_statistics(values: Array, ranks: list[int]) -> Array:
     return np.stack(columns, axis=-1)
 
 
-def _finite(name: str, values: npt.ArrayLike) -> Array:
+def finite(name: str, values: npt.ArrayLike) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0 or not np.isfinite(array).all():
         what = "is empty" if array.size == 0 else "contains NaN or infinity"
@@ -293,27 +269,10 @@ def _finite(name: str, values: npt.ArrayLike) -> Array:
     return array
 
 
-def _positive(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+def positive(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), shape):
         raise ValueError(f"{name} must be one number or have shape {shape}, like the predictions; got {array.shape}.")
     if not ((array > 0) & np.isfinite(array)).all():
         raise ValueError(f"{name} must be positive and finite; raise values of zero to a small positive number first.")
     return array
-
-
-def _check_folds(means: Array, folds: npt.NDArray, residuals: Array) -> None:
-    if means.ndim != 2:
-        raise ValueError(
-            f"fold_means_at_x must have shape (n_folds, n_new); got {means.shape}. Take one output at a time."
-        )
-    if residuals.ndim != 1 or (residuals < 0).any():
-        raise ValueError("residuals must have shape (n_train,) and be absolute values; pass abs(y - prediction).")
-    if folds.shape != residuals.shape or not np.issubdtype(folds.dtype, np.integer):
-        raise ValueError(
-            f"fold_of_row must hold one integer for each of the {len(residuals)} residuals; got {folds.shape} {folds.dtype}."
-        )
-    if folds.min() < 0 or folds.max() >= len(means):
-        raise ValueError(
-            f"fold_of_row must lie between 0 and {len(means) - 1}, the rows of fold_means_at_x; got {folds.min()} to {folds.max()}."
-        )

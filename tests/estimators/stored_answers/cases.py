@@ -171,7 +171,7 @@ def fitted(name):
         if "estimated_noise" in name:
             model.estimate_noise(X_held, y_held)
         if "conformal" in name:
-            model.conformalize(X_held, y_held)
+            model.conformalize(X_held, y_held, tails="joint")  # as files from before have it
     return model
 
 

@@ -20,6 +20,7 @@ from extranets.predictor.graph_parts import in_units
 from extranets.predictor.intervals.bootstrap_normal import BootstrapNormal
 from extranets.predictor.part import Source
 from extranets.predictor.sources.resampled import Resampled
+from extranets.predictor.strata import Beside
 from extranets.predictor.units import Units
 
 
@@ -34,7 +35,7 @@ class BootstrapPercentile(BootstrapNormal):
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
         return source.members(X, machine)
 
-    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array, beside: Beside) -> Array:
         return percentiles(units.y.undo(centres), levels)
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
@@ -42,10 +43,6 @@ class BootstrapPercentile(BootstrapNormal):
         return percentile_bounds(in_units(source.graph_members(x), units.y), source.n_members, levels)
 
 
-def percentiles(members: Array, coverages: Array) -> Array:
-    """Empirical quantiles alpha/2 and 1 - alpha/2.
-
-    Shape: members ``(n_members, ...)``, coverages ``(k,)`` -> ``(..., 2, k)``.
-    """
-    tails = (1 - coverages) / 2
-    return np.moveaxis(np.quantile(members, np.stack([tails, 1 - tails]), axis=0), [0, 1], [-2, -1])
+def percentiles(members: Array, levels: Array) -> Array:
+    """Empirical quantiles. Shape: members ``(n_members, ...)``, levels ``(k,)`` -> ``(..., k)``."""
+    return np.moveaxis(np.quantile(members, levels, axis=0), 0, -1)

@@ -18,38 +18,40 @@ from extranets.held_out import errors_on
 from extranets.model_file import require, storable
 from extranets.networks import Ensemble
 from extranets.onnx_graph import Bounds, Value, concatenate
-from extranets.predictor.conformal import warn_if_infinite
-from extranets.predictor.graph_parts import in_units, network_predictions, plus_bounds
+from extranets.predictor.conformal import FROM_BEFORE
+from extranets.predictor.graph_parts import in_units, network_predictions
+from extranets.predictor.intervals import plus
 from extranets.predictor.intervals.calibrated import Calibrated
-from extranets.predictor.part import Evidence, Folds, Interval, Number, Source
+from extranets.predictor.part import Evidence, Folds, Number, Source
 from extranets.predictor.sources.networks import TrainedNetworks
+from extranets.predictor.strata import Beside, Portion, Strata
 from extranets.predictor.units import Units
-from extranets.uncertainty.conformal import conformal_quantile, cv_plus_interval
+from extranets.uncertainty.plus import cv_plus_bounds
 
 
 @storable("KeptFolds")
 @dataclass(frozen=True)
-class CvPlus(Interval):
-    """What is kept of the folds. Shapes: fold_of_row ``(n_train,)``, residuals ``(n_train, n_outputs)``, absolute."""
+class CvPlus(plus.PlusBounds):
+    """What is kept of the folds. Shapes: fold_of_row ``(n_train,)``, residuals ``(n_train, n_outputs)``, target less prediction, or
+    absolute in files of versions that knew no separate tails."""
 
     name: ClassVar[str] = "cv+"
-    needs_rows: ClassVar[bool] = True
-    on_request: ClassVar[bool] = True
     needs_every_row: ClassVar[bool] = True
-    own_bounds: ClassVar[bool] = True
     missing: ClassVar[str] = "was set after fit, which kept no folds' networks; call fit again."
 
     calibrated: Calibrated
     ensembles: list[Ensemble]
     fold_of_row: npt.NDArray[np.intp]
     residuals: Array
+    signed: bool = False
+    strata: Strata = FROM_BEFORE
 
     @classmethod
     def learn(cls, evidence: Evidence, noise: Array) -> CvPlus:
         if evidence.folds is None:
             raise ValueError(f"interval='cv+' {cls.missing}")
         folds = evidence.folds
-        return cls(Calibrated.learn(evidence, noise), folds.ensembles, folds.plan.fold_of_row, _residuals(folds))
+        return cls(Calibrated.learn(evidence, noise), folds.ensembles, folds.plan.fold_of_row, _residuals(folds), True)
 
     def relearned(self, evidence: Evidence, noise: Array) -> CvPlus:
         return replace(self, calibrated=Calibrated.learn(evidence, noise))
@@ -63,24 +65,39 @@ class CvPlus(Interval):
     def centres(self, X: Float32, source: Source, machine: Machine) -> npt.NDArray[np.floating]:
         return np.stack([engine.moments(ensemble, **machine)(X)[0] for ensemble in self.ensembles])
 
-    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array) -> Array:
-        outputs = range(self.residuals.shape[1])
-        bounds = [cv_plus_interval(centres[:, :, o], self.fold_of_row, self.residuals[:, o], levels) for o in outputs]
-        return np.stack([_in_units(each, units, o) for o, each in enumerate(bounds)], axis=1)
+    def stratified(self, strata: Strata) -> CvPlus:
+        if strata.tails == "separate" and not self.signed:
+            raise ValueError(
+                "The model comes from a file that holds no signs of residuals; use tails='joint', or fit again."
+            )
+        return self._stratified(strata)
+
+    def bounds(self, centres: npt.NDArray[np.floating], units: Units, levels: Array, beside: Beside) -> Array:
+        return plus.in_units(self.levels_of(centres, levels, beside), units)
+
+    def portion_bounds(self, centres: npt.NDArray[np.floating], portion: Portion, output: int, levels: Array) -> Array:
+        tails = self.strata.as_tails
+        residuals = self._reach if tails == "joint" else self.residuals
+        folds, errors = self.fold_of_row[portion.known], residuals[portion.known, output]
+        return cv_plus_bounds(centres, folds, errors, levels, tails=tails, **portion.weighing)
+
+    @property
+    def _reach(self) -> Array:
+        return np.abs(self.residuals)
 
     def graph_bounds(self, x: Value, source: Source, units: Units, levels: Array) -> Bounds:
         means = [in_units(network_predictions(x, ensemble).mean(0), units.y) for ensemble in self.ensembles]
         by_fold = concatenate([mean.unsqueeze(0) for mean in means], axis=0).transpose(2, 1, 0)
-        self.warn_if_infinite(conformal_quantile(self.residuals, levels), levels)
-        return plus_bounds(by_fold.take(self.fold_of_row, axis=2), self.residuals * units.y.scale, levels)
-
-    def warn_if_infinite(self, bounds: Array, levels: Array) -> None:
-        warn_if_infinite(bounds, levels, len(self.residuals), "Fit to more rows.")
+        centres = by_fold.take(self.fold_of_row, axis=2)
+        return self.graph_of(centres, self.residuals * units.y.scale, levels)
 
     def _check_stored(self) -> None:
         n = len(self.residuals)
         require(self.residuals.ndim == 2 and n >= 1, "residuals have the wrong shape")
-        require((np.isfinite(self.residuals) & (self.residuals >= 0)).all(), "residuals are negative or not finite")
+        require(np.isfinite(self.residuals).all(), "residuals are not finite")
+        require(self.signed or (self.residuals >= 0).all(), "absolute residuals are negative")
+        require(self.signed or self.strata.tails == "joint", "separate tails without signs of residuals")
+        self.strata.check_stored(n)
         require(self.fold_of_row.shape == (n,), "fold_of_row does not fit the residuals")
         folds = (self.fold_of_row >= 0) & (self.fold_of_row < len(self.ensembles))
         require(folds.all(), "fold_of_row points at folds that are not there")
@@ -96,13 +113,9 @@ class CvPlus(Interval):
 
 
 def _residuals(folds: Folds) -> Array:
-    """Absolute errors of every training row. Shape: ``(n_train, n_outputs)``."""
+    """Errors of every training row, target less prediction. Shape: ``(n_train, n_outputs)``."""
     residuals = np.empty(folds.sample.y.shape)
     for fold, ensemble in enumerate(folds.ensembles):
         rows = np.flatnonzero(folds.plan.fold_of_row == fold)
-        residuals[rows] = np.abs(errors_on(folds.moments_of(ensemble), folds.sample, rows).residual)
+        residuals[rows] = -errors_on(folds.moments_of(ensemble), folds.sample, rows).residual
     return residuals
-
-
-def _in_units(bounds: Array, units: Units, output: int) -> Array:
-    return bounds * units.y.scale[output] + units.y.centre[output]
