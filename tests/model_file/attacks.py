@@ -51,6 +51,8 @@ def missing_and_unknown(name, *ways):
 NETWORKS = "model.source.ensemble"
 INSIDE = "model.source.networks"
 CV_PLUS = "model.intervals.cv+"
+STRATA = "model.conformal.strata"
+SEPARATE = {"tails": "separate", "group_of_row": None, "names": None, "weights": None}
 JACKKNIFE = "model.intervals.jackknife+"
 NOISE = "model.noise.model"
 CURVATURE = "model.source.curvatures.0"
@@ -292,6 +294,24 @@ CASES = [
     ("mc_dropout", put("model.conformal.construction.n_passes", "many"), "n_passes is of another kind"),
     *[("mc_dropout", put("model.conformal.construction.n_passes", value), "more than texts") for value in (0, NAN, True, 2.5)],
     ("delta", of("mc_dropout", "model.conformal"), "another construction"),
+    # groups, weights and tails of conformal scores
+    ("mc_dropout_strata", put(f"{STRATA}.tails", "both"), "tails of an unknown kind"),
+    ("mc_dropout_strata", put(f"{STRATA}.names", None), "groups without names"),
+    ("mc_dropout_strata", put(f"{STRATA}.group_of_row", None), "names without groups"),
+    ("mc_dropout_strata", put(f"{STRATA}.names", [1, 2]), "names is a list"),
+    ("mc_dropout_strata", put(f"{STRATA}.names", ["a", "a"]), "not unique"),
+    ("mc_dropout_strata", put(f"{STRATA}.names", ["a"]), "groups that are not there"),
+    ("mc_dropout_strata", put(f"{STRATA}.names", []), "missing or not unique"),
+    ("mc_dropout_strata", array(f"{STRATA}.group_of_row", with_value(-1)), "groups that are not there"),
+    ("mc_dropout_strata", array(f"{STRATA}.group_of_row", lambda a: a[1:]), "does not fit the rows"),
+    ("mc_dropout_strata", array(f"{STRATA}.group_of_row", lambda a: a[None]), "wrong shape"),
+    ("mc_dropout_strata", array(f"{STRATA}.weights", with_value(-1.0)), "not negative"),
+    ("mc_dropout_strata", array(f"{STRATA}.weights", with_value(np.nan)), "finite"),
+    ("mc_dropout_strata", array(f"{STRATA}.weights", lambda a: 0 * a), "all zero"),
+    ("mc_dropout_strata", array(f"{STRATA}.weights", lambda a: a[1:]), "does not fit the rows"),
+    ("mc_dropout_strata", array(f"{STRATA}.weights", lambda a: a[:, None]), "one column"),
+    ("extra_nets_cv_plus", put(f"{CV_PLUS}.strata", {"object": ["Strata", SEPARATE]}), "without signs of residuals"),
+    ("table", put("beside", {"dict": [["time", "day"]]}), "mean nothing"),
     # the delta method
     ("delta", put("model.source.curvatures", []), "one curvature for each output"),
     ("delta_two", lambda parts: parts.get("model.source.curvatures").pop(), "one curvature for each output"),

@@ -40,6 +40,7 @@ ESTIMATORS = {
     "bootstrap": BootstrapNetsRegressor(2, **SMALL),
     "bootstrap_jackknife": BootstrapNetsRegressor(2, **SMALL, interval="jackknife+"),
     "mc_dropout": MCDropoutRegressor(**DEEP, n_passes=5),
+    "mc_dropout_strata": MCDropoutRegressor(**SMALL, n_passes=5),
     "mc_dropout_calibrated": MCDropoutRegressor(**SMALL, n_passes=5, loss="gaussian_nll", interval="calibrated"),
     "deep_ensemble": DeepEnsembleRegressor(2, **SMALL),
     "mean_variance": MeanVarianceRegressor(**{**SMALL, "hidden_layer_sizes": ()}),
@@ -94,7 +95,14 @@ def fitted(name, **changes):
         model = clone(ESTIMATORS[name]).set_params(**changes).fit(X, y)
         if name == "extra_nets_noise":
             _keep_few_noise_networks(model)
+        if name == "mc_dropout_strata":
+            return model.conformalize(X + 0.5, y, **beside(X))
         return model.conformalize(X + 0.5, y) if name in CONFORMAL else model  # rows that the fit has not seen
+
+
+def beside(X):
+    """Groups and weights of rows."""
+    return {"groups": X[:, 0] > 0, "weights": 1 + X[:, 1] ** 2}
 
 
 def _keep_few_noise_networks(model):
@@ -102,6 +110,11 @@ def _keep_few_noise_networks(model):
     noise = model.model_.noise
     few = replace(noise.model, ensemble=noise.model.ensemble[:2])
     model.model_ = replace(model.model_, noise=replace(noise, model=few))
+
+
+def stratified(model):
+    conformal = model.regressor_.model_.conformal if hasattr(model, "regressor_") else model.model_.conformal
+    return conformal is not None and conformal.strata.names is not None
 
 
 def predictions(model, X):
@@ -112,7 +125,7 @@ def predictions(model, X):
     answers = {
         "mean": mean,
         "std": std,
-        "interval": model.predict_interval(X, 0.5),
+        "interval": model.predict_interval(X, 0.5, **(beside(X) if stratified(model) else {})),
         "members": model.predict_members(X),
     }
     return {key: values.tolist() for key, values in answers.items()}

@@ -16,8 +16,18 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import extranets
 from extranets import ExtraNetsRegressor, MCDropoutRegressor, StackedNetsRegressor, model_file
-from extranets.tables import Notes, TableError, TableRegressor, TableWarning, open_table, open_writer, take_target
+from extranets.tables import (
+    Notes,
+    TableError,
+    TableRegressor,
+    TableWarning,
+    open_table,
+    open_writer,
+    prediction_blocks,
+    take_target,
+)
 from extranets.tables import regressor as module
 
 NETS = ExtraNetsRegressor(n_estimators=5, max_iter=30, random_state=0)
@@ -305,6 +315,62 @@ def test_a_set_of_missing_words_is_stored(tmp_path):
     model.save(tmp_path / "model.xnet")
     again = model_file.load(tmp_path / "model.xnet")
     assert again.na_values == ["-999", "n.k."] and again.schema_ == model.schema_
+
+
+def test_conformal_columns_are_found_by_name(tmp_path):
+    """A column that is no feature may name the group, another the weight; files keep their names."""
+    held, rent = flats(150, seed=3)
+    new, _ = flats(40, seed=4)
+    held["side"], new["side"] = np.arange(150) % 2, (np.arange(40) % 2).astype(str)
+    held["share"], new["share"] = np.arange(1.0, 151), np.arange(1.0, 41)
+    model = TableRegressor(NETS).fit(X, y).conformalize(held, rent, groups="side", weights="share")
+    by_hand = (
+        TableRegressor(NETS)
+        .fit(X, y)
+        .conformalize(held, rent, groups=held["side"].to_numpy(), weights=held["share"].to_numpy())
+    )
+    own = {"groups": new["side"].to_numpy(), "weights": new["share"].to_numpy()}
+    bounds = by_hand.predict_interval(new, [0.5, 0.8], **own)
+    np.testing.assert_array_equal(model.predict_interval(new, [0.5, 0.8]), bounds)
+    model.save(tmp_path / "model.xnet")
+    again = extranets.load(tmp_path / "model.xnet")
+    np.testing.assert_array_equal(again.predict_interval(new, [0.5, 0.8]), bounds)
+    np.testing.assert_array_equal(
+        again.predict_quantiles(new, [0.1, 0.25, 0.75, 0.9]), bounds[:, [0, 0, 1, 1], [1, 0, 0, 1]]
+    )
+    (predicted,) = prediction_blocks(again, [new], [0.5])
+    np.testing.assert_array_equal(predicted[["lower_50", "upper_50"]], bounds[..., 0])
+    with pytest.raises(TableError, match="there is no column 'side'"):
+        model.predict_interval(new.drop(columns="side"))
+    with pytest.raises(ValueError, match="groups of the new rows are needed"):
+        by_hand.predict_interval(new)
+    model.conformalize(held, rent)
+    assert model.beside_columns_ == {} and model.predict_interval(new, 0.8).shape == (40, 2)
+
+
+@pytest.mark.parametrize(
+    "ways", [{}, {"groups": "side"}, {"weights": "share"}], ids=lambda ways: "+".join(ways) or "plain"
+)
+def test_distributions_of_blocks_are_joined(monkeypatch, ways):
+    held, rent = flats(150, seed=3)
+    new, _ = flats(40, seed=4)
+    for rows in (held, new):
+        rows["side"], rows["share"] = np.arange(len(rows)) % 2, np.arange(1.0, len(rows) + 1)
+    model = TableRegressor(NETS).fit(X, y).conformalize(held, rent, **ways)
+    whole = model.predict_dist(new).ppf(0.3)
+    monkeypatch.setattr("extranets.tables.regressor.MOST_BLOCK_ROWS", 7)
+    np.testing.assert_array_equal(model.predict_dist(new).ppf(0.3), whole)
+
+
+def test_the_training_table_names_groups_of_cv_plus(monkeypatch):
+    plus = TableRegressor(clone(NETS).set_params(interval="cv+")).fit(X, y)
+    rows, new = X.assign(side=np.arange(len(X)) % 2), flats(30, seed=4)[0].assign(side=1)
+    joint = plus.predict_interval(new, 0.8)
+    bounds = plus.conformalize_training_rows(rows, groups="side").predict_interval(new, 0.8)
+    assert not np.array_equal(bounds, joint)
+    whole = plus.predict_dist(new).ppf(0.3)
+    monkeypatch.setattr("extranets.tables.regressor.MOST_BLOCK_ROWS", 7)
+    np.testing.assert_array_equal(plus.predict_dist(new).ppf(0.3), whole)
 
 
 def test_conformal_intervals_are_stored(tmp_path):
