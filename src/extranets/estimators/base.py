@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from extranets import model_file
 from extranets._arrays import Array
 from extranets._progress import progress_line, thread_count
+from extranets._random import draw_seed
 from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, satisfies_constraints
 from extranets.engine import Machine
 from extranets.estimators import storing
@@ -28,6 +28,7 @@ from extranets.held_out import Sample
 from extranets.parting import Parting
 from extranets.predictor import Choice, Predictor, Scaling, Units
 from extranets.predictor.distributions import LEARNERS, Normal
+from extranets.predictor.draws import Draws, covariance
 from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
@@ -345,13 +346,86 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """The predictive distributions that the fit learned, with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
         return self._chosen().predictive(check_table(self, X), self._machine())
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
-        """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
-        predictive = self.predictive(X)
-        # Row after row, so that a table in blocks has the same draws as a whole one.
-        levels = check_random_state(random_state).uniform(size=(*predictive.latent.mean.shape, n_samples))
-        dist = self.predict_dist(X)
-        return np.moveaxis(dist.ppf(np.moveaxis(levels, -1, 0)), 0, -1)
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        functions: Draws | None = None,
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Array:
+        """Draws of the targets of all rows together, shape (n_samples_X[, n_outputs], n_samples).
+
+        Each draw is one function of x, plus noise that is independent from row to row. So sums, differences and maxima over rows have
+        the right distribution, as far as networks know what they do not know: the error of the mean is shared by rows that are
+        alike. The draws of a single row have the distribution of :meth:`predict_dist`.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples_X, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+        functions : optional
+            From :meth:`draw_functions`, where rows come in several tables; then the other two arguments are not used.
+        groups, weights : arrays of shape (n_samples_X,), optional
+            As in :meth:`predict_interval`.
+
+        Examples
+        --------
+        What is the mean of the next hundred targets? Independent draws would give too small an uncertainty.
+
+        >>> from extranets import StackedNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X, y, X_new, _ = linear_process(200, random_state=0).split(100)
+        >>> model = StackedNetsRegressor(effort="low", random_state=0).fit(X, y)
+        >>> means = model.sample_y(X_new, 2000, random_state=0).mean(axis=0)
+        >>> bool(means.var() > 1.5 * model.predict_var(X_new).sum() / 100**2)
+        True
+        """
+        X = check_table(self, X)
+        if functions is None:
+            functions = self.draw_functions(n_samples, random_state)
+        return functions(X, Beside.of(groups, weights, X.shape[0]))
+
+    def draw_functions(self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Draws:
+        """The functions of :meth:`sample_y`, to be used with several tables: their rows are rows of the same functions.
+
+        Examples
+        --------
+        >>> from extranets import StackedNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X, y, X_new, _ = linear_process(200, random_state=0).split(100)
+        >>> model = StackedNetsRegressor(effort="low", random_state=0).fit(X, y)
+        >>> functions = model.draw_functions(5, random_state=0)
+        >>> parts = [model.sample_y(rows, functions=functions) for rows in (X_new[:40], X_new[40:])]
+        >>> bool(np.allclose(np.concatenate(parts), model.sample_y(X_new, 5, random_state=0)))
+        True
+        """
+        if not isinstance(n_samples, int | np.integer) or isinstance(n_samples, bool) or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number of at least 1; got {n_samples!r}.")
+        return Draws(self._chosen(), self._machine(), int(n_samples), draw_seed(random_state))
+
+    def predict_covariance(self, X: Any) -> Array:
+        """Covariance of the targets of every two rows, shape (n_samples, n_samples[, n_outputs]); that of an output with itself.
+
+        Between two rows it is epistemic: the correlation of the networks' deviations from their mean times both epistemic standard
+        deviations. The diagonal is :meth:`predict_var`, noise included. Memory grows with the square of the rows.
+
+        Examples
+        --------
+        The variance of a sum of targets is the sum of all covariances.
+
+        >>> from extranets import StackedNetsRegressor
+        >>> from extranets.data import linear_process
+        >>> X, y, X_new, _ = linear_process(200, random_state=0).split(100)
+        >>> model = StackedNetsRegressor(effort="low", random_state=0).fit(X, y)
+        >>> covariance = model.predict_covariance(X_new)
+        >>> bool(np.allclose(np.diag(covariance), model.predict_var(X_new))), bool(covariance.sum() > np.trace(covariance))
+        (True, True)
+        """
+        return covariance(self._chosen(), check_table(self, X), self._machine())
 
     def _chosen(self) -> Predictor:
         """The model as the parameters that may change after fit ask for it now."""

@@ -99,6 +99,13 @@ class Source(ABC):
     def members(self, X: Float32, machine: Machine) -> npt.NDArray[np.floating]:
         """Every network's own prediction. Shape: ``(n, k)`` -> ``(n_members, n, n_outputs)``."""
 
+    def deviations(self, X: Float32, machine: Machine) -> Array:
+        """How functions that the networks hold for possible differ from their mean, in independent directions: the sum of squares
+        is the spread. Shape: ``(n, k)`` -> ``(n_directions, n, n_outputs)``."""
+        members = self.members(X, machine).astype(np.float64)
+        found: Array = (members - members.mean(axis=0)) / np.sqrt(len(members))
+        return found
+
     @abstractmethod
     def graph(self, x: Value) -> tuple[Value, Value, Value | None]:
         """What `moments` computes, as a part of a graph. Shape: x ``(n, k)``, float32."""

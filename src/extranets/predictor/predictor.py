@@ -138,9 +138,9 @@ class Predictor:
 
     def predictive(self, X: Any, machine: Machine) -> Predictive:
         """The predictive distributions."""
-        return Predictive(self.distribution, self._latent(X, machine), self.units.link)
+        return Predictive(self.distribution, self.latent(X, machine), self.units.link)
 
-    def _latent(self, X: Any, machine: Machine) -> Components:
+    def latent(self, X: Any, machine: Machine) -> Components:
         """Mean and variances of the latent target."""
         moments = self.source.moments(machine)
         unit = self.units.y.scale**2
@@ -226,7 +226,7 @@ class Predictor:
     def conformal_of(self, X: Any, y: Array, strata: Strata, machine: Machine) -> Conformal:
         """What makes intervals cover by construction, from rows that were not used to fit. Shape: y ``(n, n_outputs)``."""
         latent = self.units.as_target(self.units.link.scores_of(y))
-        return Conformal.learn(latent, self._latent(X, machine), self.construction(), strata)
+        return Conformal.learn(latent, self.latent(X, machine), self.construction(), strata)
 
     def stratified(self, strata: Strata) -> Predictor:
         """With an interval that compares new rows with those of the fit by tail, by group, or with weights."""
@@ -245,7 +245,7 @@ class Predictor:
                 f"update moves bounds in units of the predicted standard deviation, which those of interval={self.interval!r} are "
                 "not; choose another interval."
             )
-        parts, construction = self._latent(X, machine), self.construction()
+        parts, construction = self.latent(X, machine), self.construction()
         before = self.adaptive or Adaptive.start(self.distribution, self.n_outputs, construction)
         mean, std = parts.mean.reshape(y.shape), parts.std.reshape(y.shape)
         units = self.units.allowing(y)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from extranets._arrays import Array
@@ -129,10 +128,26 @@ class TablePredictions(ABC):
         return together(self._by_block(X, "predictive"))
 
     @_if_inside("sample_y")
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
-        """Draws from the predictive distribution, shape (n_samples_X[, n_outputs], n_samples)."""
-        # One generator for all blocks: an integer would give each the same draws.
-        return np.concatenate(self._by_block(X, "sample_y", n_samples, check_random_state(random_state)))
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        groups: Any = None,
+        weights: Any = None,
+    ) -> Array:
+        """Draws of the targets of all rows together, shape (n_samples_X[, n_outputs], n_samples)."""
+        functions = self.regressor_.draw_functions(n_samples, random_state)  # the same in all blocks
+        beside = self.beside(X, groups, weights)
+        return np.concatenate(self._by_block(X, "sample_y", functions=functions, beside=beside))
+
+    @_if_inside("predict_covariance")
+    def predict_covariance(self, X: Any) -> Array:
+        """Covariance of the targets of every two rows, shape (n_samples, n_samples[, n_outputs])."""
+        encoded = self.encode(X)
+        with naming_rows(encoded):
+            return self.regressor_.predict_covariance(encoded)
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 

@@ -80,6 +80,15 @@ class Linearised(OfNetworks):
     def members(self, X: Float32, machine: Machine) -> npt.NDArray[np.floating]:
         return self.networks.members(X, machine)
 
+    def deviations(self, X: Float32, machine: Machine) -> Array:
+        """One direction for each of the weights' own: the leverage is the sum of their squares."""
+        network = self.networks.ensemble
+        found = np.empty((len(network.parameters), len(X), self.n_outputs))
+        for output, curvature in enumerate(self.curvatures):
+            for rows, gradients in gradient_blocks(network, output, X, machine["n_threads"]):
+                found[:, rows, output] = (gradients @ curvature.root).T
+        return found
+
     def graph(self, x: Value) -> tuple[Value, Value, None]:
         network = self.networks.ensemble
         roots = np.stack([curvature.root for curvature in self.curvatures])

@@ -93,6 +93,14 @@ class Stack(Source):
     def members(self, X: Float32, machine: Machine) -> npt.NDArray[np.floating]:
         return np.concatenate([source.members(X, machine) for source in self.sources])
 
+    def deviations(self, X: Float32, machine: Machine) -> Array:
+        """Within each source, and of its mean from all."""
+        shares = np.sqrt(self.weights)
+        means = np.stack([source.mean_moments(machine)(X)[0] for source in self.sources]).astype(np.float64)
+        between = shares[:, None, None] * (means - np.tensordot(self.weights, means, 1))
+        within = [share * source.deviations(X, machine) for share, source in zip(shares, self.sources, strict=True)]
+        return np.concatenate([between, *within])
+
     def graph(self, x: Value) -> tuple[Value, Value, Value | None]:
         return mixed(self.weights.tolist(), [source.graph(x) for source in self.sources])
 
