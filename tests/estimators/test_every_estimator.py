@@ -268,7 +268,7 @@ def test_a_constant_output_can_be_conformalized(estimator, table):
     )
     np.testing.assert_allclose(bounds[:, 1], 3.0)
     assert (bounds[:, 0, 0] < bounds[:, 0, 1]).all()
-    surprised = model.conformalize(table[2][rows], np.column_stack([table[3][rows], np.full(100, 4.0)]))
+    surprised = model.conformalize(table[2][rows], np.column_stack([table[3][rows], np.full(100, 4.0)]), tails="joint")
     np.testing.assert_allclose(surprised.predict_interval(X)[:, 1], [[2.0, 4.0]] * len(X))
 
 

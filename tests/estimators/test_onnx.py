@@ -139,7 +139,7 @@ def test_constant_targets(estimator, table, path):
     model = estimator.fit(X, target)
     assert_same(model, path, new, target)
     assert_same(
-        model.conformalize(X, target + np.array([0.0, 1.0])), path, new, target
+        model.conformalize(X, target + np.array([0.0, 1.0]), tails="joint"), path, new, target
     )  # a score in units of almost nothing
     np.testing.assert_allclose(answers(path, new)["lower"][:, 1], 6.0)
 
@@ -241,6 +241,15 @@ def test_intervals_from_all_training_rows(cls, interval, table, path, monkeypatc
     assert_same(model.conformalize(new, table[3]), path, new, y[:20])
     with pytest.raises(ValueError, match="call fit again"):
         quick(cls).fit(X, y).set_params(interval=interval).to_onnx(path)
+
+
+@pytest.mark.parametrize(("cls", "interval"), [(ExtraNetsRegressor, "cv+"), (BootstrapNetsRegressor, "jackknife+")])
+def test_separate_tails_of_training_rows(cls, interval, table, path):
+    X, y, new, _ = table
+    model = quick(cls, interval=interval).fit(X, two_outputs(y))
+    joint = model.predict_interval(new)
+    assert_same(model.conformalize_training_rows(), path, new, two_outputs(y), coverage=[0.5, 0.9])
+    assert not np.allclose(model.predict_interval(new), joint)
 
 
 def test_noise_that_was_estimated_anew(table, path):
