@@ -388,6 +388,9 @@ CASES = [
     ("extra_nets_encoded", lambda parts: parts.model.update({"class": "StackedNetsRegressor"}), "StackedNetsRegressor"),
     # a table's regressor inside
     ("table", put("regressor.n_features", 3), "not fit the features"),
+    ("table", put("regressor.feature_names", ["width", "depth"]), "the networks take another table"),
+    ("table", put("schema.columns.0.name", "depth"), "the networks take another table"),
+    ("table", put("feature_names", ["width", "depth"]), "the kinds are those of other columns"),
     ("table", put("regressor.model", None), "the model is missing"),
     ("table", put("regressor", None), "regressor is a NoneType"),
     ("table", array("regressor.model.noise.factor", with_value(-1.0)), "noise is negative"),

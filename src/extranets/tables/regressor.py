@@ -438,14 +438,17 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         model_file.require(model.levels_.keys() == known, "the effects are those of other columns")
         model.transformer_ = column_transformer(model.schema_, model.levels_)
         model.regressor_, model.n_features_in_ = stored["regressor"], stored["n_features"]
-        n_encoded = len(model.transformer_.get_feature_names_out())
-        model_file.require(
-            getattr(model.regressor_, "n_features_in_", None) == n_encoded, "the networks take another table"
-        )
+        encoded = list(model.transformer_.get_feature_names_out())
+        taken = list(getattr(model.regressor_, "feature_names_in_", encoded))
+        same = taken == encoded and getattr(model.regressor_, "n_features_in_", None) == len(encoded)
+        model_file.require(same, "the networks take another table")
         names = stored["feature_names"]
         if names is not None:
             model_file.require(len(names) == model.n_features_in_, "the columns' names do not fit their number")
             model.feature_names_in_ = np.array(names, dtype=object)
+        given = array_names(model.n_features_in_) if names is None else names
+        strange = {column.name for column in model.schema_.columns} - {*given}
+        model_file.require(not strange, "the kinds are those of other columns")
         return model
 
     # -- scikit-learn --------------------------------------------------------------------------------------------------
