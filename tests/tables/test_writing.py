@@ -142,3 +142,34 @@ def test_a_layout_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         open_writer(tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+FORMULAS = ['=HYPERLINK("http://x")', "+1", "-x", "@SUM(1)", "\tx", "\r=1", "\uff1d1"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+@pytest.mark.parametrize("kind", ["object", "string", "category"])
+def test_safe_csv_puts_an_apostrophe_before_formulas_in_text_and_nowhere_else(tmp_path, name, kind):
+    harmless = ["a=1", "'=1", "", None, "1-2"]
+    table = pandas.DataFrame({"=id": pandas.Series([*FORMULAS, *harmless], dtype=kind), "value": -1.5, "count": -3})
+    with open_writer(tmp_path / name, safe_csv=True) as writer:
+        writer.write(table)
+        writer.write(table[-5:])
+    assert writer.n_escaped == len(FORMULAS) + 1  # and the name of a column
+    found = pandas.read_csv(tmp_path / name, sep="\t" if name == "t.tsv" else ",", keep_default_na=False)
+    expected = [*(f"'{text}" for text in FORMULAS), *(text or "" for text in harmless)]
+    assert [text.replace("\n", "\r") for text in found["'=id"]] == [*expected, *expected[-5:]]
+    assert set(found["value"]) == {-1.5} and set(found["count"]) == {-3}
+
+
+def test_without_safe_csv_text_is_written_as_it_is(tmp_path):
+    with open_writer(tmp_path / "t.csv") as writer:
+        writer.write(pandas.DataFrame({"=id": ["=1+1"]}))
+    assert (tmp_path / "t.csv").read_text() == "=id\n=1+1\n" and writer.n_escaped == 0
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl"])
+def test_safe_csv_is_for_csv(tmp_path, name):
+    with pytest.raises(TableError, match="Only CSV"):
+        open_writer(tmp_path / name, safe_csv=True)
+    assert list(tmp_path.iterdir()) == []

@@ -40,6 +40,14 @@ Id = Annotated[
     typer.Option("--id", help="Column that names the rows, to write beside predictions. Default: that of the fit."),
 ]
 Keep = Annotated[list[str] | None, typer.Option(help="A further column to write beside predictions. Repeatable.")]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="Put ' before text in the CSV that a spreadsheet would take for a formula and run: text that begins with =, +, - "
+        "or @. Without it text is written as it is in the table.",
+    ),
+]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each row instead of CSV.")]
 
 
@@ -55,6 +63,7 @@ def predict(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     quiet: Quiet = False,
+    safe_csv: SafeCsv = False,
     json: JsonLines = False,
 ) -> None:
     """Predict the rows of a table, with intervals.
@@ -81,7 +90,7 @@ def predict(
     with (
         open_table(table, delimiter=delimiter, encoding=encoding) as reader,
         _terminable(waits=table == "-"),
-        open_writer(output, format="jsonl" if json else None) as writer,
+        open_writer(output, format="jsonl" if json else None, safe_csv=safe_csv) as writer,
         _wrong_keep(),
     ):
         blocks = reader.blocks(loaded.model.block_rows)
@@ -92,6 +101,8 @@ def predict(
                 break
             progress.add(len(predicted))
     notes.warn()
+    if writer.n_escaped:
+        say(f"{count(writer.n_escaped, 'text')} began like a formula and got an apostrophe.")
     progress.close(output)
 
 

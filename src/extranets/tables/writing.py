@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from extranets import _atomic
 from extranets.tables.errors import TableError
-from extranets.tables.values import TEXT, as_arrow
+from extranets.tables.values import TEXT, as_arrow, is_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,6 +31,7 @@ FORMATS = {
     ".feather": "feather", ".arrow": "feather", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 PACKING = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+FORMULA = "^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # how text begins that a spreadsheet takes for a formula
 
 
 class TableWriter:
@@ -55,6 +57,11 @@ class TableWriter:
                 self._open = False
                 _forget_stdout()
         return self._open
+
+    @property
+    def n_escaped(self) -> int:
+        """How many texts got an apostrophe, as :func:`open_writer` says."""
+        return self._layout.n_escaped
 
     def close(self) -> None:
         """Finish the file and give it its name."""
@@ -88,7 +95,7 @@ class TableWriter:
                 self._temporary.unlink(missing_ok=True)
 
 
-def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> TableWriter:
+def open_writer(path: str | os.PathLike[str], *, format: str | None = None, safe_csv: bool = False) -> TableWriter:
     """Open a file, or standard output, to write a table to.
 
     Parameters
@@ -98,6 +105,9 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
         lines also with ``.gz``, ``.bz2`` or ``.zst`` after it. Standard output gets CSV.
     format : {"csv", "tsv", "parquet", "feather", "jsonl"}, optional
         Instead of what the suffix says.
+    safe_csv : bool, default=False
+        Put an apostrophe before text in CSV that a spreadsheet would take for a formula, and run: text that begins with ``=``,
+        ``+``, ``-``, ``@`` or a white character. Numbers stay as they are. The writer counts such values in ``n_escaped``.
 
     Examples
     --------
@@ -116,7 +126,7 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
     if os.fspath(path) == "-":
         if sys.stdout is None:
             raise TableError("Standard output is closed; give the name of a file to write to.")
-        return TableWriter(_layout(format or "csv", sys.stdout.buffer), None)
+        return TableWriter(_layout(format or "csv", sys.stdout.buffer, safe_csv), None)
     target = Path(os.path.realpath(path))
     suffixes = [suffix.lower() for suffix in target.suffixes]
     packing = PACKING.get(suffixes.pop()) if suffixes and suffixes[-1] in PACKING else None
@@ -129,7 +139,7 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None) -> T
     temporary = _atomic.beside(target)
     try:
         return TableWriter(
-            _layout(format, pa.output_stream(os.fspath(temporary), compression=packing)), target, temporary
+            _layout(format, pa.output_stream(os.fspath(temporary), compression=packing), safe_csv), target, temporary
         )
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -147,6 +157,8 @@ def _forget_stdout() -> None:
 class Layout(ABC):
     """How rows become bytes of ``file``."""
 
+    n_escaped = 0  # texts that a spreadsheet would have taken for formulas
+
     def __init__(self, file: Any) -> None:
         self.file = file
 
@@ -160,17 +172,34 @@ class Layout(ABC):
 class Delimited(Layout):
     """Numbers with all their digits, and nothing where a value is missing."""
 
-    def __init__(self, file: Any, delimiter: str) -> None:
+    def __init__(self, file: Any, delimiter: str, safe: bool) -> None:
         super().__init__(file)
         self._delimiter = delimiter
+        self._safe = safe
         self._header = True
 
     def write(self, frame: pandas.DataFrame) -> None:
         header = io.StringIO()
+        table = _arrow(frame)
+        names = pa.array(table.column_names, TEXT)
+        if self._safe:
+            table = pa.table([self._escaped(column) for column in table.columns], names=table.column_names)
+            names = self._escaped(names) if self._header else names
         if self._header:
-            csv.writer(header, delimiter=self._delimiter, lineterminator="\n").writerow(frame.columns)
+            csv.writer(header, delimiter=self._delimiter, lineterminator="\n").writerow(names.to_pylist())
             self._header = False
-        self.file.write(header.getvalue().encode("utf-8") + self._rows(_arrow(frame)))
+        self.file.write(header.getvalue().encode("utf-8") + self._rows(table))
+
+    def _escaped(self, column: Any) -> Any:
+        """With an apostrophe before what a spreadsheet would take for a formula."""
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if not is_text(column.type):
+            return column
+        formulas = pc.match_substring_regex(column, FORMULA)
+        self.n_escaped += pc.sum(formulas).as_py() or 0
+        text = column.cast(TEXT)
+        return pc.if_else(formulas, pc.binary_join_element_wise(pa.scalar("'", TEXT), text, pa.scalar("", TEXT)), text)
 
     def _rows(self, table: pa.Table) -> bytes:
         try:
@@ -224,9 +253,11 @@ class Batched(Layout):
             self._writer.close()
 
 
-def _layout(format: str, file: BinaryIO) -> Layout:
+def _layout(format: str, file: BinaryIO, safe_csv: bool) -> Layout:
     if format in ("csv", "tsv"):
-        return Delimited(file, "," if format == "csv" else "\t")
+        return Delimited(file, "," if format == "csv" else "\t", safe_csv)
+    if safe_csv:
+        raise TableError(f"Only CSV can be made safe from formulas; {format} keeps text apart from them by itself.")
     if format in ("parquet", "feather"):
         return Batched(file, format)
     if format == "jsonl":
