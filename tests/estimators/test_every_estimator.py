@@ -194,6 +194,8 @@ def test_pipeline_and_transformed_target(estimator, table):
     transformer = QuantileTransformer(n_quantiles=100)
     transformed = TransformedTargetRegressor(clone(estimator), transformer=transformer).fit(X, y)
     assert transformed.score(*table[2:]) > 0.6
+    with pytest.raises(AttributeError, match=r"cannot be undone for a standard deviation.*docs/scikit_learn\.md"):
+        transformed.predict(X, return_std=True)
 
 
 # -- held-out rows -----------------------------------------------------------------------------------------------------

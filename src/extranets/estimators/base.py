@@ -22,6 +22,7 @@ from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints,
 from extranets.engine import Machine
 from extranets.estimators import storing
 from extranets.estimators.fitted import Fit, fit_info
+from extranets.estimators.mean_and_std import MeanAndStd
 from extranets.estimators.settings import hidden_units
 from extranets.estimators.validation import check_levels, check_table, check_training_table
 from extranets.held_out import Sample
@@ -260,7 +261,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         if not return_std:
             return self._chosen().mean(check_table(self, X), self._machine())
         parts = self.predict_components(X)
-        return parts.mean, parts.std
+        return MeanAndStd((parts.mean, parts.std))
 
     def predict_members(self, X: Any) -> Array:
         """Predictions of the single networks, shape (n_members, n_samples[, n_outputs])."""

@@ -12,6 +12,7 @@ import pandas
 from sklearn.utils.metaestimators import available_if
 
 from extranets._arrays import Array
+from extranets.estimators.mean_and_std import MeanAndStd
 from extranets.predictor.predictive import Predictive, together
 from extranets.predictor.units import TooFarError
 from extranets.tables.errors import Source
@@ -68,7 +69,7 @@ class TablePredictions(ABC):
         """Point predictions of shape (n_samples[, n_outputs]); with ``return_std`` standard deviations, too."""
         if not return_std:
             return np.concatenate(self._by_block(X, "predict"))
-        return tuple(map(np.concatenate, zip(*self._by_block(X, "predict", return_std=True), strict=True)))
+        return MeanAndStd(map(np.concatenate, zip(*self._by_block(X, "predict", return_std=True), strict=True)))
 
     @_if_inside("predict_members")
     def predict_members(self, X: Any) -> Array:
