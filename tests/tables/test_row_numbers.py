@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from extranets.tables import Schema, TableRegressor, TableWarning
 
@@ -29,7 +30,7 @@ def learn(name, values, **options):
         ("flat", np.arange(N, dtype=np.uint8), "it counts the rows from 0 on"),
         ("unnamed_1", np.arange(700, 703), "it has no name and counts the rows"),
         ("Unnamed: 0", np.arange(N), "it has no name and counts the rows"),
-        *((name, RANDOM.permutation(N) * 7 + 1000, "its name is that of an id, and its 60 whole numbers all differ")
+        *((name, RANDOM.permutation(N) * 7 + 1000, "its name is that of an id, and its whole numbers all differ")
           for name in ("id", "ID", "customer_id", "PassengerId", "customerID", "index", "row", "Row Number", "nr", "rownames")),
     ],
 )  # fmt: skip
@@ -81,3 +82,16 @@ def test_what_pandas_writes_beside_the_rows_is_set_aside():
     with pytest.warns(TableWarning, match=r"'Unnamed: 0': .*--kind 'Unnamed: 0=number'\) keeps it"):
         model = TableRegressor().fit_with(pandas.read_csv(file), None, lambda encoded: object())
     assert model.schema_.names == ["measured"]
+
+
+def test_folds_of_a_table_say_once_what_is_not_used():
+    """Python shows a warning of the same text and place once: so the text must not count a fold's own rows."""
+    table = pandas.DataFrame(
+        {"row_id": RANDOM.permutation(61) * 7 + 1000, "constant": "x", "area": RANDOM.normal(size=61)}
+    )
+    texts = set()
+    for fold in (table[:40], table[20:], table[10:55]):  # of unequal sizes
+        with pytest.warns(TableWarning, match="not used") as told:
+            TableRegressor(DummyRegressor()).fit(fold, fold["area"])
+        texts |= {str(warning.message) for warning in told}
+    assert len(texts) == 1
