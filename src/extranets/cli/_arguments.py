@@ -19,10 +19,16 @@ KINDS = ("number", "boolean", "date", "category", "ignore")
 
 def check_coverage(values: Iterable[float]) -> list[float]:
     """The levels in ascending order, each of them once."""
+    from extranets.uncertainty.predictive import check_tails
+
     levels = sorted(set(values))
     for level in levels:
         if not 0 < level < 1:
             raise typer.BadParameter(f"--coverage must lie between 0 and 1, such as 0.9 for 90 %; got {level:g}.")
+    try:
+        check_tails("--coverage", levels)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     return levels
 
 

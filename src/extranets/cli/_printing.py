@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from typing import Any
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from extranets._json import as_json
 
-WIDTH = 200  # of tables, where standard output is a file or a pipe
+WIDTH = 200  # of tables, where standard output is a file or a pipe and COLUMNS does not say otherwise
 
 
 def say(text: str = "") -> None:
@@ -20,7 +21,8 @@ def say(text: str = "") -> None:
 
 
 def show(table: Table) -> None:
-    width = None if Console().is_terminal else WIDTH
+    asked = os.environ.get("COLUMNS", "").isdigit()  # rich itself heeds it
+    width = None if asked or Console().is_terminal else WIDTH
     # The names of columns are the user's: "area [m2]" is no markup.
     console = Console(width=width, markup=False, emoji=False, highlight=False)
     # rich ends the process if nobody reads the output any more; but the command may have a model to save.

@@ -20,7 +20,13 @@ LARGEST_SCALE = 1e140  # variances are squares, and must fit into float64
 LARGEST_VALUE = 1e30  # in standard deviations: activations must fit into float32
 
 
-class TooFarError(ValueError):
+class ScaleError(ValueError):
+    """A column whose numbers leave no room for arithmetic."""
+
+    exit_code = 3  # the command line ends with it: the table cannot be used
+
+
+class TooFarError(ScaleError):
     """A value at which activations would overflow. ``column`` is its position, ``what`` the message without the place."""
 
     def __init__(self, row: int, column: int, value: float, deviations: float) -> None:
@@ -67,7 +73,7 @@ class Scaling:
         _warn_of_lost([column for column in no_scale if _differs(values[:, column])], centre, places, name)
         if _extreme(scale).any():
             column = int(np.argmax(_extreme(scale)))
-            raise ValueError(
+            raise ScaleError(
                 f"Column {places[column]!r} of {name} has a standard deviation of {scale[column]:.3g}, which leaves no room "
                 "for squares; rescale it."
             )

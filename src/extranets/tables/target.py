@@ -10,6 +10,7 @@ import pandas
 import pyarrow as pa
 
 from extranets._arrays import Array
+from extranets.predictor.units import LARGEST_SCALE
 from extranets.tables.errors import Source, listed, near, shown
 from extranets.tables.numbers import likely_styles, settled, signed_example
 from extranets.tables.rows import Rows
@@ -106,6 +107,12 @@ def _numbers(rows: Rows, target: str, style: str | None) -> Array:
     _refuse_signs(rows, target, values, bad)
     rows.refuse(bad, target, values, f"is not a number like {style}, which is how the target is written; write it so")
     rows.refuse(np.isinf(y), target, values, "is infinite, but the target must be finite")
+    rows.refuse(
+        np.abs(y) > LARGEST_SCALE,
+        target,
+        values,
+        "is too large: its square is no number; give the target in another unit",
+    )
     return y
 
 
