@@ -3,6 +3,7 @@
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
     python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
     python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
+    python -m benchmarks.accuracy guarantees  what conformal intervals promise, and how often they miss
     python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
@@ -31,6 +32,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks import guarantees
 from benchmarks.contest import against, records
 from benchmarks.contest.methods import METHODS
 from benchmarks.contest.ours import ESTIMATORS, REFERENCE
@@ -247,6 +249,8 @@ def parser() -> argparse.ArgumentParser:
     alone, coverage, far, gap, peers, table, published = (
         commands.add_parser(name) for name in ("uci", "coverage", "far", "gaps", "peers", "table", "published")
     )
+    promised = commands.add_parser("guarantees")
+    promised.add_argument("--replications", type=int, default=400, help="of each kind (default: 400)")
     for command in (coverage, far):
         command.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
     for command in (alone, gap, peers):
@@ -289,6 +293,8 @@ def main(arguments: list[str] | None = None) -> None:
         show_coverage(console, options.replications)
     elif options.what == "far":
         show_far(console, options.replications)
+    elif options.what == "guarantees":
+        guarantees.show(wide, options.replications)
     elif options.what == "gaps":
         gaps.run(options, wide)
     elif options.what == "peers":

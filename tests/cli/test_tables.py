@@ -555,6 +555,53 @@ def test_evaluate_prints_a_table_with_limits(rents, extranets):
     )
 
 
+def test_conformal_intervals_by_district(rents, here, tmp_path):
+    """From held-out rows to a file whose predictions find the groups in their tables."""
+    test = pandas.read_csv(rents / "test.csv")
+    test[:200].to_csv(tmp_path / "held.csv", index=False)
+    test[200:].to_csv(tmp_path / "new.csv", index=False)
+    model = tmp_path / "conformal.xnet"
+    done = here("conformalize", rents / "model.xnet", tmp_path / "held.csv", "--group", "balcony", "-o", model)
+    assert done.returncode == 0, done.stderr
+    sizes = test[:200].balcony.value_counts()
+    for name, n in sizes.items():
+        (line,) = [line for line in done.stdout.splitlines() if f" {name} " in line]
+        assert f" {n} " in line and f"{100 * (n - 1) / (n + 1):.1f} %" in line
+    loaded = package.load(model)
+    assert loaded.beside_columns_ == {"groups": "balcony"}
+    frame = here("predict", model, tmp_path / "new.csv", "--coverage", "0.8", "-o", tmp_path / "out.csv")
+    assert frame.returncode == 0, frame.stderr
+    found = pandas.read_csv(tmp_path / "out.csv")[["lower_80", "upper_80"]]
+    np.testing.assert_allclose(found, loaded.predict_interval(test[200:], 0.8), rtol=1e-6)
+    assert "conformal" in here("info", model).stdout and "group='balcony'" in here("info", model).stdout
+    as_json = json.loads(
+        here("conformalize", model, tmp_path / "held.csv", "--tails", "joint", "--json", "-o", model).stdout
+    )
+    assert as_json["tails"] == "joint" and as_json["groups"][0]["n_rows"] == 200
+    judged = json.loads(here("evaluate", model, tmp_path / "new.csv", "--json").stdout)
+    assert judged["n_rows"] == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tails", "both"], "--tails: there is no both"),
+        (["--group", "balcone"], "Did you mean balcony?"),
+        (["--weight", "rent"], "--weight: rent is the target"),
+        (["--weight", "district"], "is not a number"),
+    ],
+)
+def test_conformalize_names_wrong_arguments(rents, here, tmp_path, arguments, words):
+    done = here("conformalize", rents / "model.xnet", rents / "test.csv", "-o", tmp_path / "m.xnet", *arguments)
+    assert done.returncode != 0 and words in " ".join(done.stderr.split())
+    assert not (tmp_path / "m.xnet").exists()
+
+
+def test_conformalize_refuses_rows_of_the_fit(rents, here, tmp_path):
+    done = here("conformalize", rents / "model.xnet", rents / "train.csv", "-o", tmp_path / "m.xnet")
+    assert done.returncode == 1 and "rows were in the fit" in " ".join(done.stderr.split())
+
+
 def test_compare_ranks_methods(rents, extranets):
     methods = ("--method", "pbp", "--method", "gradient boosting")
     done = extranets(
@@ -676,7 +723,7 @@ def test_demo_overwrites_nothing_unasked(here, tmp_path):
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "report", "info", "demo"])
+@pytest.mark.parametrize("command", ["fit", "conformalize", "predict", "evaluate", "compare", "report", "info", "demo"])
 def test_help_has_an_example(here, command):
     done = here(command, "--help")
     assert done.returncode == 0 and "Example" in done.stdout and f"extranets {command}" in done.stdout

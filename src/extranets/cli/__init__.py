@@ -16,6 +16,7 @@ from extranets._interrupt import INTERRUPTED, release
 from extranets.cli import study
 from extranets.cli._printing import say
 from extranets.cli.compare import compare
+from extranets.cli.conformalize import conformalize
 from extranets.cli.demo import demo
 from extranets.cli.evaluate import evaluate
 from extranets.cli.fit import fit
@@ -31,7 +32,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 a table that cannot be used, 4 a model file that cannot be "
     "used, 130 interrupted.",
 )
-for command in (fit, predict, evaluate, compare, report, info, demo):
+for command in (fit, conformalize, predict, evaluate, compare, report, info, demo):
     app.command()(command)
 app.add_typer(study.app, name="study")
 

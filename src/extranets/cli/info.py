@@ -55,6 +55,10 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
             table.add_row(name, str(about[name]))
     if about.get("tuned_for") is not None:
         table.add_row("tuned for", f"{about['tuned_for']:g} s")
+    if isinstance(about.get("conformal"), dict):
+        table.add_row(
+            "conformal", _listed({name: value for name, value in about["conformal"].items() if value is not None})
+        )
     scores = about.get("cross_validation")
     if isinstance(scores, dict):
         table.add_row("cross-validated", _judgement(scores))

@@ -13,6 +13,7 @@ from extranets._extras import require
 
 require("extranets.tables", "tables", "pandas", "pyarrow")
 
+from extranets.tables.conformal import ConformalRow, conformal_rows
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
 from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned
@@ -29,6 +30,7 @@ from extranets.tables.target import take_target, target_style
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
+    "ConformalRow",
     "Labelled",
     "Listener",
     "NameTakenError",
@@ -44,6 +46,7 @@ __all__ = [
     "column_groups",
     "column_times",
     "column_transformer",
+    "conformal_rows",
     "cross_validate_table",
     "fit_table",
     "fit_tuned",
