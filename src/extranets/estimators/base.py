@@ -375,14 +375,14 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
         Examples
         --------
-        What is the mean of the next hundred targets? Independent draws would give too small an uncertainty.
+        What is the mean of the next 300 targets? Independent draws would give too small an uncertainty.
 
         >>> from extranets import StackedNetsRegressor
         >>> from extranets.data import linear_process
-        >>> X, y, X_new, _ = linear_process(200, random_state=0).split(100)
+        >>> X, y, X_new, _ = linear_process(400, random_state=0).split(100)
         >>> model = StackedNetsRegressor(effort="low", random_state=0).fit(X, y)
         >>> means = model.sample_y(X_new, 2000, random_state=0).mean(axis=0)
-        >>> bool(means.var() > 1.5 * model.predict_var(X_new).sum() / 100**2)
+        >>> bool(means.var() > 1.5 * model.predict_var(X_new).sum() / 300**2)
         True
         """
         X = check_table(self, X)
