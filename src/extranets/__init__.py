@@ -16,6 +16,7 @@ from extranets.estimators import (
     VariationalRegressor,
 )
 from extranets.model_file import ModelFileError, load
+from extranets.predictor.novelty import NoveltyWarning
 from extranets.tuning import tune
 
 __version__ = version("extranets")
@@ -28,6 +29,7 @@ __all__ = [
     "MCDropoutRegressor",
     "MeanVarianceRegressor",
     "ModelFileError",
+    "NoveltyWarning",
     "PBPRegressor",
     "StackedNetsRegressor",
     "VariationalRegressor",

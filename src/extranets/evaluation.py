@@ -13,10 +13,12 @@ import numpy.typing as npt
 from extranets import metrics
 from extranets._arrays import Array
 from extranets._sklearn import rows_of
+from extranets._warnings import muted
 from extranets.held_out import cross_validation
 from extranets.parting import Parting
 from extranets.predictor.distributions import Normal
 from extranets.predictor.link import PLAIN, Link
+from extranets.predictor.novelty import NoveltyWarning
 from extranets.predictor.part import Distribution
 from extranets.predictor.predictive import Predictive
 from extranets.uncertainty.components import Components
@@ -322,7 +324,8 @@ def cross_validate(
         fitted = clone(model).fit(rows_of(X, train), y[train], **_told(model, parting, train))
         seconds += time.perf_counter() - begin
         held = rows_of(X, test)
-        parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
+        with muted(NoveltyWarning):  # the rows of the table that lie farthest out are held out, too
+            parts.append((test, y[test], fitted.predict(held), fitted.predict_interval(held, coverage)))
     rows, observed, mean, bounds = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     kind = None if parting is None else parting.kind
     return OutOfFold(coverage, len(folds), n_judged, rows, observed, mean, bounds, seconds / n_judged, kind)

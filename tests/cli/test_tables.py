@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -829,3 +830,20 @@ def test_bounds_of_the_target(here, tmp_path):
     assert lower[0] < 0 and upper[1] == 100
     refused = here("fit", tmp_path / "t.csv", "-t", "y", "--bounds", 0, 50, *quick)
     assert refused.returncode and "not within bounds=(0, 50)" in refused.stderr
+
+
+def test_predict_says_which_rows_are_new_to_the_model_and_how(visits, here, tmp_path):
+    model, new = tmp_path / "m.xnet", tmp_path / "new.csv"
+    here("fit", visits / "train.csv", "-t", "sold", *QUICK, "--folds", 0, "-q", "-o", model)
+    table = pandas.read_csv(visits / "train.csv").drop(columns="sold")[100:110].reset_index(drop=True)
+    table.loc[[2, 4], "ad"] = [77.0, -77.0]
+    table.loc[6, "day"], table.loc[8, "shop"] = "01.05.2031", "s99"
+    table.to_csv(new, index=False)
+    done = here("predict", model, new, "--novelty")
+    said = " ".join(done.stderr.split())
+    assert "'ad': 2 of 10 values are outside of training" in said and "in rows 3, 5." in said
+    assert "'day': 1 of 10 values is later than the last date of training, 2023-10-27, in row 7." in said
+    assert "'shop': 1 row holds values that were not seen in training" in said
+    predicted = pandas.read_csv(io.StringIO(done.stdout))
+    assert predicted.columns[-1] == "novelty" and np.flatnonzero(predicted["novelty"] == 1).tolist() == [2, 4, 6, 8]
+    assert "novelty" not in here("predict", model, new).stdout

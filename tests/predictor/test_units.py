@@ -44,3 +44,11 @@ def test_fit_names_the_column_at_the_users_line():
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="Column 0 of y has"):
         model.fit(SPREAD, SPREAD[:, 0] + 1e16)
+
+
+def test_equal_numbers_are_constant_however_their_sum_is_rounded():
+    """The mean of 400 times 0.1, added up one after the other, is 33 units in the last place away from 0.1."""
+    values = np.column_stack([np.arange(400.0), np.full(400, 0.1)])
+    found = Scaling.of(values, np.ones(400), "X")
+    assert found.scale[1] == 0 and found.centre[1] == 0.1
+    assert found.apply(np.array([[0.0, 0.2]]))[0, 1] == 0

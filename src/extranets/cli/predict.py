@@ -35,6 +35,14 @@ Coverages = Annotated[
 ]
 Components = Annotated[bool, typer.Option("--components", help="Write epistemic_sd and aleatoric_sd, too.")]
 Members = Annotated[bool, typer.Option("--members", help="Write the prediction of every network, too.")]
+Novelty = Annotated[
+    bool,
+    typer.Option(
+        "--novelty",
+        help="Write novelty, too: the share of the training rows that are less far from the others than a row is from them; 1 for rows "
+        "outside of what the training rows cover.",
+    ),
+]
 Id = Annotated[
     str | None,
     typer.Option("--id", help="Column that names the rows, to write beside predictions. Default: that of the fit."),
@@ -58,6 +66,7 @@ def predict(
     coverage: Coverages = None,
     components: Components = False,
     members: Members = False,
+    novelty: Novelty = False,
     id: Id = None,
     keep: Keep = None,
     delimiter: Delimiter = None,
@@ -68,7 +77,8 @@ def predict(
 ) -> None:
     """Predict the rows of a table, with intervals.
 
-    Works block by block, so the table may be larger than memory. Columns: prediction, sd, lower_90, upper_90, ...
+    Works block by block, so the table may be larger than memory. Columns: prediction, sd, lower_90, upper_90, ... What is new to the
+    model is said on standard error: categories, gaps, and values and dates outside of training, with their rows.
 
     Examples:
 
@@ -95,7 +105,7 @@ def predict(
     ):
         blocks = reader.blocks(loaded.model.block_rows)
         kept = _kept_columns(id, keep, loaded, reader.columns)
-        asked = {"components": components, "members": members}
+        asked = {"components": components, "members": members, "novelty": novelty}
         for predicted in prediction_blocks(loaded.model, blocks, levels, keep=kept, notes=notes, **asked):
             if not writer.write(predicted):  # nobody reads our output any more
                 break

@@ -35,6 +35,7 @@ from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.limits import Limits, ends_of
 from extranets.predictor.link import Link
+from extranets.predictor.novelty import Novelty
 from extranets.predictor.part import Distribution, Interval, Noise, Source
 from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
@@ -120,8 +121,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             link,
         )
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
-        found = self._fit(Sample(units.x.apply(X), units.standardised(columns), weight, data, used, parting), units)
-        model = replace(found.model, seen=SeenRows.of(X, columns))
+        sample = Sample(units.x.apply(X), units.standardised(columns), weight, data, used, parting)
+        found = self._fit(sample, units)
+        model = replace(found.model, seen=SeenRows.of(X, columns), novelty=Novelty.learn(sample.X))
         # Nothing failed: only now is the estimator fitted.
         self.set_fitted(replace(found, model=model), fit_info(X.shape, begin))
         return self
@@ -259,13 +261,13 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         shows how to get intervals through both, and through ``cross_val_predict``.
         """
         if not return_std:
-            return self._chosen().mean(check_table(self, X), self._machine())
+            return self._chosen().mean(self._rows(X), self._machine())
         parts = self.predict_components(X)
         return MeanAndStd((parts.mean, parts.std))
 
     def predict_members(self, X: Any) -> Array:
         """Predictions of the single networks, shape (n_members, n_samples[, n_outputs])."""
-        return self._chosen().members(check_table(self, X), self._machine())
+        return self._chosen().members(self._rows(X), self._machine())
 
     def predict_components(self, X: Any) -> Components:
         """Predictive mean, and epistemic and aleatoric variance as the chosen ``interval`` builds them.
@@ -276,7 +278,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             Named tuple ``(mean, epistemic, aleatoric)`` with properties ``total`` and ``std``; every array has shape
             (n_samples,) or (n_samples, n_outputs). Variances are in squared units of the target.
         """
-        return self._chosen().components(check_table(self, X), self._machine())
+        return self._chosen().components(self._rows(X), self._machine())
 
     def predict_var(self, X: Any) -> Array:
         """Total predictive variance, shape (n_samples,) or (n_samples, n_outputs)."""
@@ -290,6 +292,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         as_frame: bool = False,
         groups: Any = None,
         weights: Any = None,
+        novelty: bool = False,
     ) -> Any:
         """Central prediction intervals: quantiles of :meth:`predict_dist`, conformal after :meth:`conformalize`, or those that
         :meth:`update` left.
@@ -304,6 +307,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             ``prediction, lower_90, upper_90, ...``; with several outputs, ``prediction_0, lower_90_0, ...``.
         groups, weights : arrays of shape (n_samples,), optional
             Of these rows, if :meth:`conformalize` was called with groups or weights.
+        novelty : bool, default=False
+            Add a column ``novelty`` to the data frame: see :meth:`predict_novelty`.
 
         Returns
         -------
@@ -312,11 +317,14 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             (n_samples, n_outputs, 2[, n_levels]).
         """
         levels, single = check_levels("coverage", coverage)
-        table = check_table(self, X)
+        if novelty and not as_frame:
+            raise ValueError("novelty=True adds a column to a data frame; give as_frame=True, or call predict_novelty.")
+        table = self._rows(X)
         beside = Beside.of(groups, weights, table.shape[0])
         parts, bounds = self._chosen().bounds(table, levels, self._machine(), beside)
         if as_frame:
-            return interval_frame(X, parts.mean, bounds, levels)
+            further = {"novelty": self.predict_novelty(X)} if novelty else {}
+            return interval_frame(X, parts.mean, bounds, levels, further)
         return bounds[..., 0] if single else bounds
 
     def predict_quantiles(
@@ -328,7 +336,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         :meth:`predict_interval`.
         """
         levels, single = check_levels("alpha", alpha)
-        table = check_table(self, X)
+        table = self._rows(X)
         beside = Beside.of(groups, weights, table.shape[0])
         values = self._chosen().quantiles(table, levels, self._machine(), beside)
         return values[..., 0] if single else values
@@ -340,12 +348,12 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         It has pdf, cdf, ppf, mean, var, interval, rvs. After :meth:`conformalize` it is the distribution that the conformal
         bounds belong to. ``groups`` and ``weights`` are those of :meth:`predict_interval`.
         """
-        table = check_table(self, X)
+        table = self._rows(X)
         return self._chosen().frozen(table, self._machine(), Beside.of(groups, weights, table.shape[0]))
 
     def predictive(self, X: Any) -> Predictive:
         """The predictive distributions that the fit learned, with their scores: ``crps(y)``, ``log_likelihood(y)``, and more."""
-        return self._chosen().predictive(check_table(self, X), self._machine())
+        return self._chosen().predictive(self._rows(X), self._machine())
 
     def sample_y(
         self,
@@ -385,7 +393,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         >>> bool(means.var() > 1.5 * model.predict_var(X_new).sum() / 300**2)
         True
         """
-        X = check_table(self, X)
+        X = self._rows(X)
         if functions is None:
             functions = self.draw_functions(n_samples, random_state)
         return functions(X, Beside.of(groups, weights, X.shape[0]))
@@ -426,7 +434,89 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         >>> bool(np.allclose(np.diag(covariance), model.predict_var(X_new))), bool(covariance.sum() > np.trace(covariance))
         (True, True)
         """
-        return covariance(self._chosen(), check_table(self, X), self._machine())
+        return covariance(self._chosen(), self._rows(X), self._machine())
+
+    def predict_novelty(self, X: Any) -> Array:
+        """How far rows are from the training rows: the share of these that are less far from the others.
+
+        Of rows that are drawn as the training rows were, about one in twenty has a score above 0.95. Rows that lie outside of what
+        the training rows cover (:meth:`predict_outside`) have a score of 1. Predictions of such rows give a
+        :class:`NoveltyWarning`; ``warnings.simplefilter("ignore", extranets.NoveltyWarning)`` silences it.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Numbers from 0 to 1.
+
+        Notes
+        -----
+        Distances are those to the nearest of up to 500 training rows that the model keeps, in standard deviations of the
+        columns. ONNX graphs do not hold them.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from extranets import ExtraNetsRegressor, NoveltyWarning
+        >>> from extranets.data import linear_process
+        >>> X, y, X_new, _ = linear_process(1300, random_state=0).split(300)
+        >>> model = ExtraNetsRegressor(n_estimators=5, max_iter=20, random_state=0).fit(X, y)
+        >>> bool(abs((model.predict_novelty(X_new) > 0.9).mean() - 0.1) < 0.05)
+        True
+        >>> model.predict_novelty(X_new[:1] + 50).tolist()
+        [1.0]
+        """
+        return self._chosen().novelty_of(check_table(self, X))
+
+    def predict_outside(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Which values lie outside of what the training rows cover of their column.
+
+        A column is covered from its smallest value to its largest, and a margin beyond each: three times as far as the outer twentieth
+        of the training rows lies beyond the rest, on average. A value between two others is outside if both are farther away than
+        the larger margin. Columns of few values have no margins.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of bool of shape (n_samples, n_features)
+        """
+        return self._chosen().outside(check_table(self, X))
+
+    def compare_with(self, X: Any) -> Self:
+        """Let :meth:`predict_novelty` and :meth:`predict_outside` compare with these rows instead of those of the fit.
+
+        For training rows that were not encoded as new ones are, such as by target statistics that leave the row itself out.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            At least two rows.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.model_ = self.model_.comparing(check_table(self, X))
+        return self
+
+    @property
+    def knows_novelty(self) -> bool:
+        """Whether the model keeps what training rows cover: those of early versions do not."""
+        return self.model_.novelty is not None
+
+    def _rows(self, X: Any) -> Any:
+        """Checked rows, which are to be predicted, with a warning if some are unlike those of training."""
+        X = check_table(self, X)
+        if self.__sklearn_is_fitted__():
+            self.model_.tell_of_novel(X, getattr(self, "feature_names_in_", None))
+        return X
 
     def _chosen(self) -> Predictor:
         """The model as the parameters that may change after fit ask for it now."""
@@ -641,7 +731,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         ``mean``, ``sd``, ``lower`` and ``upper``, float64 of the shape of ``predict``. A list of levels makes outputs
         ``lower_80``, ``upper_80``, ``lower_95``, ... instead. They are what ``predict`` and ``predict_interval`` answer now
         (after ``conformalize`` its intervals, and with the ``n_passes`` that is set) up to rounding, about 1e-6 standard
-        deviations of the target. Rows that ``predict`` refuses, such as rows with NaN, are NaN in all outputs.
+        deviations of the target. Rows that ``predict`` refuses, such as rows with NaN, are NaN in all outputs. What tells rows unlike those of
+        training (:meth:`predict_novelty`) is left out.
 
         Needs ``pip install ".[onnx]"`` in a checkout. The file is one of opset 18, which onnxruntime reads from version 1.14 on. Its
         metadata hold the names of the features, the levels, the estimator's class and the version of this package. CV+ and

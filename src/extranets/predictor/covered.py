@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
-from extranets.model_file import require
+from extranets.model_file import require, storable
 
 USUAL = 0.95  # share of the rows that have another row as near as is called usual, by the column alone
 LEAST_USUAL = 0.01  # standard deviations: no value covers less
 MOST_GAPS = 100  # of a column, the widest
 
 
+@storable("Covered")
 @dataclass(frozen=True)
 class Covered:
     """Column c is covered from ``low[c]`` to ``high[c]``, but for the gaps ``begins[g]`` to ``ends[g]`` with ``columns[g] == c``,
@@ -74,10 +75,15 @@ def stretches(values: Float32) -> tuple[Float32, Float32]:
     """
     ordered = np.sort(values)
     steps = np.diff(ordered)
-    nearest = np.minimum(np.append(np.inf, steps), np.append(steps, np.inf))
-    usual = np.float32(max(np.quantile(nearest, USUAL), LEAST_USUAL))
+    usual = np.float32(max(usual_distance(steps), LEAST_USUAL))
     wide = steps > 2 * usual
     return ordered[np.append(True, wide)] - usual, ordered[np.append(wide, True)] + usual
+
+
+def usual_distance(steps: Float32) -> float:
+    """So far or nearer is the next of most values, between which steps are. Shape: ``(n - 1,)``."""
+    nearest = np.minimum(np.append(np.inf, steps), np.append(steps, np.inf))
+    return float(np.quantile(nearest, USUAL))
 
 
 def together(covered: Sequence[tuple[Float32, Float32]]) -> dict[str, Any]:

@@ -30,9 +30,9 @@ def interval_columns(mean: Array, bounds: Array, levels: Array) -> dict[str, Arr
     return columns
 
 
-def interval_frame(X: Any, mean: Array, bounds: Array, levels: Array) -> Any:
-    """A polars frame for polars input, else a pandas frame with the index of ``X``."""
-    columns = interval_columns(mean, bounds, levels)
+def interval_frame(X: Any, mean: Array, bounds: Array, levels: Array, further: dict[str, Array]) -> Any:
+    """A polars frame for polars input, else a pandas frame with the index of ``X``; ``further`` columns stand last."""
+    columns = {**interval_columns(mean, bounds, levels), **further}
     if type(X).__module__.startswith("polars"):
         import polars
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from extranets.predictor.distance import Distance
 from extranets.predictor.distributions import DISTRIBUTIONS, Normal
 from extranets.predictor.intervals import INTERVALS
 from extranets.predictor.intervals.plus import PlusBounds
+from extranets.predictor.novelty import Bounds, Mask, Novelty, outside_of, tell
 from extranets.predictor.part import (
     Choice,
     Distribution,
@@ -64,6 +66,7 @@ class Predictor:
     adaptive: Adaptive | None = None
     distance: Distance | None = None
     seen: SeenRows | None = None  # unknown in files of early versions
+    novelty: Novelty | None = None  # likewise
 
     @classmethod
     def uncalibrated(
@@ -221,6 +224,37 @@ class Predictor:
         if self.conformal is None and not self._bounds_are_quantiles:
             FROM_BEFORE.check_new(beside)
 
+    # -- rows unlike those of training ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _bounds(self) -> Bounds | None:
+        """Of what training rows cover, in the user's units."""
+        return None if self.novelty is None else Bounds.of(self.novelty.limits, self.units.x)
+
+    def tell_of_novel(self, X: Any, names: Sequence[str] | None) -> None:
+        """Warn of rows outside of what the training rows cover; ``names`` are those of the columns."""
+        if self._bounds is not None:
+            tell(X, self._bounds, names)
+
+    def comparing(self, X: Any) -> Predictor:
+        """With these rows as those that new ones are compared with. Shape: ``(n, k)``."""
+        return replace(self, novelty=Novelty.learn(self.units.x.apply(X)))
+
+    def outside(self, X: Any) -> Mask:
+        """Which values are outside. Shape: ``(n, k)`` -> ``(n, k)``."""
+        if self._bounds is None:
+            raise ValueError(
+                "The model was fitted by a version that did not keep what training rows cover; call fit again."
+            )
+        return outside_of(X, self._bounds)
+
+    def novelty_of(self, X: Any) -> Array:
+        """Share of the training rows that are less far from the others; 1 for rows outside. Shape: ``(n, k)`` -> ``(n,)``."""
+        outside = self.outside(X).any(axis=1)
+        assert self.novelty is not None  # or else `outside` has refused
+        scores = np.concatenate([self.novelty.score(block) for _, block in self._standardised(X)])
+        return np.where(outside, 1.0, scores)
+
     # -- rows that were held out ---------------------------------------------------------------------------------------
 
     def conformal_of(self, X: Any, y: Array, strata: Strata, machine: Machine) -> Conformal:
@@ -328,6 +362,8 @@ class Predictor:
             part.check_fits(source)
         if self.distance is not None:
             self.distance.check_fits(source)
+        if self.novelty is not None:
+            self.novelty.check_fits(source)
         if self.conformal is not None:
             self.conformal.check_fits(self.units, self.construction())
             require(self.conformal.construction["interval"] in INTERVALS, "conformal scores of an unknown interval")

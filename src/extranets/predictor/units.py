@@ -60,17 +60,20 @@ class Scaling:
         ``name`` and the names of the columns are for messages.
         """
         values = dense(values)
-        centre = np.average(values, axis=0, weights=weight)
+        differs = np.any([(values[rows] != values[0]).any(axis=0) for rows in blocks(len(values))], axis=0)
+        centre = np.where(
+            differs, np.average(values, axis=0, weights=weight), values[0]
+        )  # sums of equal numbers are rounded
         largest = np.max([np.abs(values[rows] - centre).max(axis=0) for rows in blocks(len(values))], axis=0)
         # In units of the largest deviation, so that no square overflows or vanishes.
         unit = np.where(largest > 0, largest, 1.0)
         squares = sum(weight[rows] @ ((values[rows] - centre) / unit) ** 2 for rows in blocks(len(values)))
         scale = largest * np.sqrt(squares / weight.sum())
-        # A column of equal large numbers has a tiny deviation from rounding alone.
+        # A column of nearly equal large numbers has a tiny deviation from rounding alone.
         scale[scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)] = 0.0
         places: Sequence[str | int] = range(len(scale)) if columns is None else columns
         no_scale = np.flatnonzero((scale == 0) & (largest > 0)).tolist()
-        _warn_of_lost([column for column in no_scale if _differs(values[:, column])], centre, places, name)
+        _warn_of_lost([column for column in no_scale if differs[column]], centre, places, name)
         if _extreme(scale).any():
             column = int(np.argmax(_extreme(scale)))
             raise ScaleError(
@@ -105,10 +108,6 @@ class Scaling:
         n = len(self.centre)
         require(n >= 1 and self.centre.shape == self.scale.shape == (n,), "centre and scale have different shapes")
         require(np.isfinite(self.centre).all() and not _extreme(self.scale).any(), "centre or scale are not usable")
-
-
-def _differs(column: Array) -> bool:
-    return bool((column != column[0]).any())
 
 
 def _warn_of_lost(lost: list[int], centre: Array, places: Sequence[str | int], name: str) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from extranets._warnings import warn_user
+from extranets._warnings import warn_once
+from extranets.predictor.novelty import NoveltyWarning
 from extranets.tables.errors import TableWarning, listed
 
 MOST_EXAMPLES = 5
 
 
 class Notes:
-    """New categories and newly missing values in the rows read so far.
+    """New categories, newly missing values, and values outside of training, in the rows read so far.
 
     Holds counts and a few examples, so that it stays small however many rows there are.
 
@@ -31,9 +33,12 @@ class Notes:
         self._more: set[str] = set()  # columns with more new values than examples
         self._filled: Counter[str] = Counter()
         self._taken_as: dict[str, str] = {}
+        self._n_rows = 0
+        self._outside: Counter[tuple[str, str]] = Counter()  # by column, and how it is outside
+        self._where: dict[tuple[str, str], list[str]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._new or self._filled)
+        return bool(self._new or self._filled or self._outside)
 
     def add_new_categories(self, column: str, counts: Mapping[str, int], taken_as: str) -> None:
         """Rows by value, and what the values are taken as."""
@@ -53,8 +58,31 @@ class Notes:
         self._taken_as[column] = taken_as
         self._filled[column] += count
 
+    def add_rows(self, count: int) -> None:
+        """That were looked at."""
+        self._n_rows += count
+
+    def add_outside(self, column: str, rows: Sequence[Any], what: str) -> None:
+        """Labels of rows whose values are outside of training, and in words how: what follows "lies" or "is"."""
+        self._outside[column, what] += len(rows)
+        named = self._where.setdefault((column, what), [])
+        named += [str(row) for row in rows[: MOST_EXAMPLES - len(named)]]
+
     def lines(self) -> list[str]:
         """One sentence for each column and oddity."""
+        return self._odd() + self.outside()
+
+    def outside(self) -> list[str]:
+        """Those on values outside of training. Of a single row they depend on the columns alone."""
+        if self._n_rows == 1:
+            return [f"Column {name!r}: the value is {what}." for name, what in self._outside]
+        return [
+            f"Column {name!r}: {count:,} of {self._n_rows:,} values {'is' if count == 1 else 'are'} {what}, in "
+            f"{'row' if count == 1 else 'rows'} {', '.join(self._where[name, what])}{', ...' if count > MOST_EXAMPLES else ''}."
+            for (name, what), count in self._outside.items()
+        ]
+
+    def _odd(self) -> list[str]:
         new = [
             f"Column {name!r}: {_rows(count)} values that were not seen in training, taken as {self._taken_as[name]}: "
             f"{self._values(name)}."
@@ -67,9 +95,10 @@ class Notes:
         return new + filled
 
     def warn(self) -> None:
-        """One warning that holds all lines, if there are any."""
-        if self:
-            warn_user(" ".join(self.lines()), TableWarning)
+        """One warning that holds all lines of a kind, if there are any."""
+        for lines, category in ((self._odd(), TableWarning), (self.outside(), NoveltyWarning)):
+            if lines:
+                warn_once(" ".join(lines), category)
 
     def _values(self, column: str) -> str:
         return listed(self._examples[column]) + (" and others" if column in self._more else "")

@@ -8,6 +8,7 @@ from typing import Any
 import pandas
 
 from extranets.tables.notes import Notes
+from extranets.tables.novelty import note_outside, novelty_of
 from extranets.tables.predictions import naming_rows
 from extranets.tables.regressor import TableRegressor
 
@@ -24,6 +25,7 @@ def prediction_blocks(
     keep: Sequence[str] = (),
     components: bool = False,
     members: bool = False,
+    novelty: bool = False,
     notes: Notes | None = None,
 ) -> Iterator[pandas.DataFrame]:
     """Predict block after block, so that a table may be larger than memory.
@@ -36,7 +38,8 @@ def prediction_blocks(
     keep : columns of the table that are written before the predictions
     components : whether to add ``epistemic_sd`` and ``aleatoric_sd``
     members : whether to add the prediction of every network, as ``member_0``, ...
-    notes : collects new categories and new gaps; without it every block warns of its own
+    novelty : whether to add how far rows are from those of training: see :meth:`TableRegressor.predict_novelty`
+    notes : collects new categories, new gaps and values outside of training; without it every block warns of its own
 
     Yields
     ------
@@ -60,9 +63,15 @@ def prediction_blocks(
     ['flat', 'prediction', 'sd', 'lower_80', 'upper_80']
     """
     for block in blocks:
-        encoded = model.encode(block, notes)
+        own = Notes() if notes is None else notes
+        encoded = model.encode(block, own)
         with naming_rows(encoded):
+            note_outside(model.schema_, model.regressor_, encoded, own)
             found = _columns(model.regressor_, encoded, levels, components, members, model.beside(block))
+            if novelty:
+                found["novelty"] = novelty_of(model.schema_, model.regressor_, encoded)
+        if notes is None:
+            own.warn()
         for position, name in enumerate(keep):
             if name in found.columns[position:]:
                 raise NameTakenError(f"{name} is the name of a column that is written; rename it in the table.")

@@ -12,15 +12,20 @@ import pandas
 from sklearn.utils.metaestimators import available_if
 
 from extranets._arrays import Array
+from extranets._warnings import muted
 from extranets.estimators.mean_and_std import MeanAndStd
+from extranets.predictor.novelty import NoveltyWarning
 from extranets.predictor.predictive import Predictive, together
 from extranets.predictor.units import TooFarError
 from extranets.tables.errors import Source
+from extranets.tables.novelty import novelty_of, outside_columns
+from extranets.tables.schema import Schema
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def _if_inside(method: str) -> Callable[[F], F]:
@@ -30,9 +35,13 @@ def _if_inside(method: str) -> Callable[[F], F]:
 
 @contextmanager
 def naming_rows(encoded: pandas.DataFrame) -> Iterator[None]:
-    """Around predictions of an encoded table: an error about a value too far from training names its row and column."""
+    """Around predictions of an encoded table: an error about a value too far from training names its row and column.
+
+    Rows outside of training are told of in the table's own columns (`note_outside`), not in those of the encoded one.
+    """
     try:
-        yield
+        with muted(NoveltyWarning):
+            yield
     except TooFarError as error:
         # Only numbers can be so far out, and their features have the names of their columns.
         hits = (encoded.iloc[:, error.column] == error.value).to_numpy()
@@ -46,16 +55,25 @@ class TablePredictions(ABC):
     """Methods that predict. Those that not every regressor has are there if the regressor inside has them."""
 
     regressor_: Any
+    schema_: Schema
 
     @abstractmethod
     def encode(self, X: Any) -> pandas.DataFrame:
         """The numbers that ``regressor_`` takes."""
 
     @abstractmethod
+    def _each_block(
+        self, X: Any, use: Callable[[pandas.DataFrame, dict[str, Any]], T], beside: Mapping[str, Any] | None = None
+    ) -> list[T]:
+        """What a function makes of each encoded block of rows, and of these rows' part of what is ``beside``."""
+
     def _by_block(
         self, X: Any, method: str, *args: Any, beside: Mapping[str, Any] | None = None, **named: Any
     ) -> list[Any]:
         """What a method of ``regressor_`` gives for each block of rows; of what is ``beside``, it gets these rows' part."""
+        return self._each_block(
+            X, lambda encoded, own: getattr(self.regressor_, method)(encoded, *args, **own, **named), beside
+        )
 
     @abstractmethod
     def beside(self, X: Any, groups: Any = None, weights: Any = None) -> dict[str, Any]:
@@ -96,15 +114,25 @@ class TablePredictions(ABC):
         as_frame: bool = False,
         groups: Any = None,
         weights: Any = None,
+        novelty: bool = False,
     ) -> Any:
         """Prediction intervals of shape (n_samples[, n_outputs], 2[, n_levels]), or a data frame like ``X``.
 
-        Groups and weights are found in ``X`` if :meth:`conformalize` got their columns' names, else they are given here.
+        Groups and weights are found in ``X`` if :meth:`conformalize` got their columns' names, else they are given here. With
+        ``novelty``, the data frame has :meth:`predict_novelty` as its last column.
         """
         beside = self.beside(X, groups, weights)
         if not as_frame:
-            return np.concatenate(self._by_block(X, "predict_interval", coverage, beside=beside))
-        frame = pandas.concat(self._by_block(X, "predict_interval", coverage, as_frame=True, beside=beside))
+            named = {"novelty": True} if novelty else {}  # which the regressor refuses
+            return np.concatenate(self._by_block(X, "predict_interval", coverage, beside=beside, **named))
+
+        def block(encoded: pandas.DataFrame, own: dict[str, Any]) -> pandas.DataFrame:
+            found: pandas.DataFrame = self.regressor_.predict_interval(encoded, coverage, as_frame=True, **own)
+            if novelty:
+                found["novelty"] = novelty_of(self.schema_, self.regressor_, encoded)
+            return found
+
+        frame = pandas.concat(self._each_block(X, block, beside))
         if type(X).__module__.startswith("polars"):
             import polars
 
@@ -149,6 +177,29 @@ class TablePredictions(ABC):
         encoded = self.encode(X)
         with naming_rows(encoded):
             return self.regressor_.predict_covariance(encoded)
+
+    # -- rows unlike those of training ---------------------------------------------------------------------------------
+
+    @_if_inside("predict_novelty")
+    def predict_novelty(self, X: Any) -> Array:
+        """How far rows are from the training rows, from 0 to 1: see the regressor's own method.
+
+        Rows with a value outside of training (:meth:`predict_outside`) have a score of 1.
+        """
+        return np.concatenate(
+            self._each_block(X, lambda encoded, _: novelty_of(self.schema_, self.regressor_, encoded))
+        )
+
+    @_if_inside("predict_outside")
+    def predict_outside(self, X: Any) -> pandas.DataFrame:
+        """Which values lie outside of what the training rows cover, with a margin: a data frame of truth values.
+
+        Numbers and dates: see the regressor's own method. A date is outside, too, where training covers no such part of the year or
+        the week. A category is outside if training did not have it.
+        """
+        return pandas.concat(
+            self._each_block(X, lambda encoded, _: outside_columns(self.schema_, self.regressor_, encoded))
+        )
 
     # -- rows that were held out ---------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas
@@ -24,6 +24,7 @@ from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
 from extranets.tables.levels import LevelEffects, learn_levels
 from extranets.tables.notes import Notes
+from extranets.tables.novelty import note_outside
 from extranets.tables.order import check_parting, column_groups, column_times, columns_beside, warn_of_order
 from extranets.tables.predictions import TablePredictions, naming_rows
 from extranets.tables.schema import Schema
@@ -52,6 +53,8 @@ PARAMETER_TYPES: dict[str, Any] = {
 LEARNED = ("schema_", "levels_", "transformer_", "regressor_", "beside_columns_")
 BLOCK_VALUES = 1 << 20  # encoded numbers that are held at a time: 8 MB, and several times that on the way
 MOST_BLOCK_ROWS = 65_536
+
+T = TypeVar("T")
 
 
 @model_file.storable("TableRegressor")
@@ -253,6 +256,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         parting = check_parting(groups, time, len(frame))
         levels, transformer, encoded = _learn_encoding(schema, frame, y, sample_weight, parting)
         regressor = train(encoded)
+        if levels and hasattr(regressor, "compare_with"):  # new rows have numbers that all training rows have a part in
+            regressor.compare_with(_encode(schema, transformer, frame, Notes(), strict=False))
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
         if unasked:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
@@ -320,10 +325,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             warn_user(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
         return frame
 
-    def _by_block(
-        self, X: Any, method: str, *args: Any, beside: Mapping[str, Any] | None = None, **named: Any
-    ) -> list[Any]:
-        """What a method of the regressor gives for each block of rows; of what is ``beside``, it gets these rows' part."""
+    def _each_block(
+        self, X: Any, use: Callable[[pandas.DataFrame, dict[str, Any]], T], beside: Mapping[str, Any] | None = None
+    ) -> list[T]:
+        """What a function makes of each encoded block of rows, and of these rows' part of what is ``beside``."""
         frame, notes = self._frame(X), Notes()
         if not len(frame):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the table has no rows.")
@@ -333,7 +338,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             own = {name: np.asarray(each)[begin : begin + len(block)] for name, each in (beside or {}).items()}
             begin += len(block)
             with naming_rows(encoded):
-                found.append(getattr(self.regressor_, method)(encoded, *args, **own, **named))
+                note_outside(self.schema_, self.regressor_, encoded, notes)
+                found.append(use(encoded, own))
         notes.warn()
         return found
 
