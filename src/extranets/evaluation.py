@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,16 @@ VAGUE = 0.2  # limits of a coverage that are farther apart than this say nothing
 CONFIDENCE = 0.95  # with which the limits of an observed coverage hold the true one
 
 
+class NamedValues(NamedTuple):
+    """A column: its name, and its values of shape ``(n,)``."""
+
+    name: str
+    values: npt.NDArray[Any]
+
+    def part(self, rows: npt.NDArray[np.intp]) -> NamedValues:
+        return NamedValues(self.name, self.values[rows])
+
+
 @dataclass(frozen=True)
 class Predictions:
     """Predictions of one target for rows whose targets are known. Everything is in the target's units.
@@ -52,6 +62,12 @@ class Predictions:
     shape: Distribution = field(default_factory=Normal)  # of the predictive distribution
     latent: Components | None = None  # what has this shape; None: the target itself
     link: Link = PLAIN  # from there to the target
+    groups: NamedValues | None = None  # what names the groups of rows
+    time: NamedValues | None = None  # dates or numbers
+    novelty: Array | None = None  # (n,): how far rows are from those of training
+    outside: dict[str, npt.NDArray[np.bool_]] | None = (
+        None  # by column, which values lie outside of training, shape (n,)
+    )
     about: dict[str, Any] = field(default_factory=dict)  # the model and the table in words, for headings
 
     def __len__(self) -> int:
@@ -102,7 +118,7 @@ def predict_with_targets(
     y : array of shape (n,)
     levels : coverages of the intervals
     members : whether to keep the predictions of the single networks
-    named : ``target``, ``features`` and ``about`` of :class:`Predictions`
+    named : ``target``, ``features``, ``groups``, ``time`` and ``about`` of :class:`Predictions`
     """
     levels = np.sort(np.unique(np.asarray(levels, dtype=np.float64)))
     parts = model.predict_components(X)
@@ -111,7 +127,10 @@ def predict_with_targets(
         raise ValueError(
             f"Predictions of one target are compared with one column; got {parts.mean.shape} and {observed.shape}."
         )
-    bounds = np.asarray(model.predict_interval(X, levels))
+    with muted(NoveltyWarning):  # said once
+        bounds = np.asarray(model.predict_interval(X, levels))
+        own_members = np.asarray(model.predict_members(X), dtype=np.float64) if members else None
+        novelty, distribution = _novelty(model, X), _distribution_of(model, X)
     curve = getattr(model, "loss_curve_", None)
     return Predictions(
         observed,
@@ -120,9 +139,10 @@ def predict_with_targets(
         parts.aleatoric,
         levels,
         bounds,
-        members=np.asarray(model.predict_members(X), dtype=np.float64) if members else None,
+        members=own_members,
         loss_curve=None if curve is None else np.asarray(curve, dtype=np.float64),
-        **_distribution_of(model, X),
+        **distribution,
+        **novelty,
         **named,
     )
 
@@ -131,6 +151,19 @@ def _distribution_of(model: Any, X: Any) -> dict[str, Any]:
     """What `Predictions` holds of it."""
     predictive = model.predictive(X)
     return {"shape": predictive.shape, "latent": predictive.latent, "link": predictive.link}
+
+
+def _novelty(model: Any, X: Any) -> dict[str, Any]:
+    """What the model says about rows unlike those of training, if it does."""
+    if not getattr(model, "knows_novelty", False):
+        return {}
+    outside = model.predict_outside(X)
+    names = getattr(outside, "columns", getattr(model, "feature_names_in_", map("x{}".format, range(X.shape[1]))))
+    columns = np.asarray(outside, dtype=bool).T
+    return {
+        "novelty": model.predict_novelty(X),
+        "outside": {str(name): values for name, values in zip(names, columns, strict=True)},
+    }
 
 
 def scores(predictions: Predictions, coverage: float = 0.9) -> dict[str, float]:

@@ -847,3 +847,20 @@ def test_predict_says_which_rows_are_new_to_the_model_and_how(visits, here, tmp_
     predicted = pandas.read_csv(io.StringIO(done.stdout))
     assert predicted.columns[-1] == "novelty" and np.flatnonzero(predicted["novelty"] == 1).tolist() == [2, 4, 6, 8]
     assert "novelty" not in here("predict", model, new).stdout
+
+
+def test_evaluate_and_report_show_coverage_over_time_and_by_group(visits, here, tmp_path):
+    """What the fit was told is shown without being asked for; what is asked for, too."""
+    model, page = tmp_path / "m.xnet", tmp_path / "r.html"
+    here("fit", visits / "train.csv", "-t", "sold", *QUICK, "--folds", 0, "-q", "--time", "day", "-o", model)
+    told = json.loads(here("evaluate", model, visits / "test.csv", "--json", "--group", "shop").stdout)
+    assert [part["n"] for part in told["over_time"]["parts"]] == [20] * 5 and told["over_time"]["name"] == "day"
+    assert sum(part["n"] for part in told["by_group"]["parts"]) == 100
+    assert {part["label"] for part in told["by_group"]["parts"]} <= {f"s{k}" for k in range(8)}
+    assert sum(part["n"] for part in told["by_novelty"]["parts"]) == 100
+    shown = " ".join(here("evaluate", model, visits / "test.csv").stdout.split())
+    assert "Coverage over time: day" in shown and "Coverage by group" not in shown and "Coverage by novelty" in shown
+    assert here("report", model, visits / "test.csv", "--group", "shop", "-o", page).returncode == 0
+    assert "Coverage over time: day" in page.read_text() and "Coverage by group: shop" in page.read_text()
+    wrong = here("evaluate", model, visits / "test.csv", "--time", "dya")
+    assert wrong.returncode == 2 and "Did you mean day?" in " ".join(wrong.stderr.split())

@@ -15,14 +15,16 @@ from scipy import stats
 
 from extranets import ExtraNetsRegressor, plots
 from extranets.data import linear_process
-from extranets.evaluation import binomial_limits
+from extranets.evaluation import NamedValues, binomial_limits
 from extranets.plots.intervals import shown_rows
 from extranets.predictor.distributions import Normal
 from extranets.uncertainty import predictive
 from tests.report.examples import fitted, made
 
 ALL = [getattr(plots, name) for name in plots.__all__]
-DISPLAYS = [display for display in ALL if hasattr(display, "from_estimator")]
+DISPLAYS = [
+    display for display in ALL if hasattr(display, "from_estimator") and display is not plots.PartsDisplay
+]  # which is a base
 
 
 def ax():
@@ -41,7 +43,8 @@ def model():
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_from_estimator_draws_into_the_given_axes(display, model):
     target = ax()
-    shown = display.from_estimator(*model, coverage=0.8, ax=target)
+    order = {"groups": np.arange(100) % 3, "time": np.arange(100)}
+    shown = display.from_estimator(*model, coverage=0.8, **order, ax=target)
     assert shown.ax_ is target and shown.figure_ is target.figure
     assert target.has_data() or target.collections or target.patches
 
@@ -73,7 +76,7 @@ def test_targets_that_are_not_finite_are_refused(display, bad):
 
 
 def test_every_public_display_can_be_used():
-    assert len(DISPLAYS) == 9 and all(not getattr(display, "__abstractmethods__", None) for display in DISPLAYS)
+    assert len(DISPLAYS) == 12 and all(not getattr(display, "__abstractmethods__", None) for display in DISPLAYS)
 
 
 def test_estimators_may_be_fitted_to_arrays_and_frames(model):
@@ -305,3 +308,90 @@ def test_learning_curves_end_where_networks_stop():
     assert "1 network stopped" in shown.words()
     with pytest.raises(plots.NothingToShow, match="no loss"):
         plots.LearningCurveDisplay.of(made(loss_curve=None))
+
+
+def parted(n=600, **changed):
+    """Rows in order whose errors are half as large again from row 400 on, of three groups of which the second has larger ones, too."""
+    p, at = made(n), np.arange(n)
+    group = np.array(["a", "b", "c"])[at % 3]
+    scale = np.where(at >= 400, 1.5, 1.0) * np.where(group == "b", 2.0, 1.0)
+    order = {
+        "time": NamedValues("day", pd.date_range("2024-01-01", periods=n).to_numpy()),
+        "groups": NamedValues("shop", group),
+    }
+    return replace(p, y=p.mean + scale * (p.y - p.mean), **order, **changed)
+
+
+@pytest.mark.parametrize(
+    ("display", "labels"),
+    [(plots.CoverageOverTimeDisplay, 10), (plots.CoverageByGroupDisplay, ["a", "b", "c"])],
+)
+def test_parts_have_the_coverage_of_their_rows(display, labels):
+    p = parted()
+    shown = display.of(p, 0.8)
+    lower, upper = p.at(0.8)
+    inside = (lower <= p.y) & (p.y <= upper)
+    rows = [p.groups.values == each for each in labels] if labels != 10 else np.split(np.arange(600), 10)
+    assert [part.n for part in shown.parts] == [len(p.y[own]) for own in rows]
+    for part, own in zip(shown.parts, rows, strict=True):
+        hits, n = int(inside[own].sum()), part.n
+        assert (part.coverage, part.low, part.high) == (hits / n, *binomial_limits(hits, n, 1 - 0.05 / len(rows)))
+        assert part.mean_width == pytest.approx((upper - lower)[own].mean())
+        broken = part.high < 0.8 or part.low > 0.8
+        assert (part in shown.broken) == broken == part.verdict.startswith(("too low", "too high"))
+    assert shown.as_hoped is False and "beyond chance; the lowest is" in shown.words()
+    assert labels == 10 or min(shown.parts, key=lambda part: part.coverage).label == "b"
+
+
+def test_parts_blame_a_right_model_as_rarely_as_they_say():
+    """5 % for all parts together; four standard errors of a share of 200 tables are 0.062. Without the correction, about 30 % would be
+    blamed for one of ten."""
+    found = []
+    for seed in range(200):
+        p = made(600, seed=seed)
+        shown = plots.CoverageOverTimeDisplay.of(replace(p, time=NamedValues("row", np.arange(600))))
+        found.append(shown.as_hoped is not False)
+    assert np.mean(found) > 0.95 - 0.062
+
+
+def test_few_rows_have_few_parts_of_time_and_small_groups_share_a_line():
+    p = made(60)
+    shown = plots.CoverageOverTimeDisplay.of(replace(p, time=NamedValues("row", np.arange(60))))
+    assert [part.n for part in shown.parts] == [20, 20, 20] and shown.as_hoped is None
+    shop = np.arange(600) % 37
+    by_group = plots.CoverageByGroupDisplay.of(replace(made(600), groups=NamedValues("shop", shop)))
+    assert len(by_group.parts) == 21 and by_group.parts[-1].label == "all others"
+    assert sum(part.n for part in by_group.parts) == 600
+
+
+def test_rows_outside_of_training_are_a_part_of_their_own():
+    p, outside = made(600), np.arange(600) >= 560
+    y = np.where(outside, p.mean + 9 * p.std, p.y)
+    novelty = np.where(outside, 1.0, np.linspace(0, 1, 600))
+    columns = {"age": outside, "income": np.arange(600) >= 590, "size": np.zeros(600, dtype=bool)}
+    shown = plots.NoveltyDisplay.of(replace(p, y=y, novelty=novelty, outside=columns))
+    assert [part.label for part in shown.parts] == ["0 to 0.5", "0.5 to 0.9", "0.9 to 0.99", "outside"]
+    assert (shown.n_outside, shown.parts[-1].n, shown.parts[-1].coverage) == (40, 40, 0.0)
+    assert [(column.name, column.n, column.coverage) for column in shown.columns] == [
+        ("age", 40, 0.0),
+        ("income", 10, 0.0),
+    ]
+    assert shown.words().startswith(
+        "40 rows lie outside of what the training rows cover, in age, income; 0 % of them are covered."
+    )
+    assert shown.as_hoped is False
+    inside = plots.NoveltyDisplay.of(replace(p, novelty=novelty * 0.9, outside={"age": np.zeros(600, dtype=bool)}))
+    assert inside.words().startswith("No row lies outside") and inside.columns == [] and inside.as_hoped
+
+
+@pytest.mark.parametrize(
+    ("display", "why"),
+    [
+        (plots.CoverageOverTimeDisplay, "--time COLUMN"),
+        (plots.CoverageByGroupDisplay, "--group COLUMN"),
+        (plots.NoveltyDisplay, "fit it again"),
+    ],
+)
+def test_what_was_not_named_is_not_shown(display, why):
+    with pytest.raises(plots.NothingToShow, match=why):
+        display.of(made())

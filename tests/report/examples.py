@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, NoveltyWarning
 from extranets.data import nonlinear_process
-from extranets.evaluation import LEVELS, Predictions, predict_with_targets
+from extranets.evaluation import LEVELS, NamedValues, Predictions, predict_with_targets
 from extranets.predictor.distributions import Normal, Student
 from extranets.uncertainty import predictive
 
@@ -23,7 +24,17 @@ def fitted() -> Predictions:
     X, y, X_test, y_test = nonlinear_process(900, random_state=0).split(400)
     model = ExtraNetsRegressor(n_estimators=12, max_iter=30, random_state=0).fit(X, y)
     about = {"model": "ExtraNetsRegressor", "table": "test.csv", EVIL: EVIL}
-    return predict_with_targets(model, X_test, y_test, features=table(X_test), target=f"price $ {EVIL}", about=about)
+    X_test[::50, 4] += 8  # outside of training
+    features = table(X_test)
+    order = {
+        "groups": NamedValues(EVIL, features["city"].fillna("none").to_numpy()),
+        "time": NamedValues("day", features["day"].to_numpy()),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoveltyWarning)
+        return predict_with_targets(
+            model, X_test, y_test, features=features, target=f"price $ {EVIL}", about=about, **order
+        )
 
 
 def table(X: np.ndarray) -> pd.DataFrame:

@@ -91,9 +91,9 @@ def test_ids_are_unique_and_every_reference_has_its_id(elements):
 
 def test_every_figure_has_words(elements, page):
     figures = elements.of("svg")
-    assert len(figures) == 17 and all(svg["role"] == "img" and svg["aria-labelledby"] for svg in figures)
+    assert len(figures) == 20 and all(svg["role"] == "img" and svg["aria-labelledby"] for svg in figures)
     words = re.findall(r"<desc[^>]*>([^<]+)</desc>", page)
-    assert len(words) == 17 and all(re.search(r"\d", text) for text in words)
+    assert len(words) == 20 and all(re.search(r"\d", text) for text in words)
 
 
 def test_figures_take_their_colours_from_the_theme(page):
@@ -109,7 +109,7 @@ def test_headings_are_in_order(elements):
 
 
 def test_tables_are_captioned_and_their_headings_have_a_scope(elements):
-    assert len(elements.of("table")) == len(elements.of("caption")) == 3
+    assert len(elements.of("table")) == len(elements.of("caption")) == 7
     assert all(th.get("scope") in ("row", "col") for th in elements.of("th"))
 
 
@@ -240,3 +240,19 @@ def test_every_text_colour_is_readable_in_both_themes():
 def test_contrast_of_black_and_white_is_21():
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_rows_outside_and_their_columns_are_listed(page):
+    text = " ".join("".join(Elements(page).text).split())
+    assert "Columns with values outside of what the training rows cover" in text
+    assert "10 rows lie outside of what the training rows cover, in x4" in text
+    assert "Coverage over time at nominal 90" in text and "Coverage by group at nominal 90" in text
+
+
+def test_what_was_not_named_is_said(page):
+    text = " ".join("".join(Elements(render(summarise(made(50)))).text).split())
+    assert (
+        "(--time COLUMN)" in text
+        and "(--group COLUMN)" in text
+        and "does not keep what its training rows cover" in text
+    )

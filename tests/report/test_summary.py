@@ -31,7 +31,7 @@ def test_the_headline_shows_the_scores_of_the_evaluation(summary):
     ]  # fmt: skip
     assert card(summary, "RMSE").value == f"{summary.scores['rmse']:.3g}"
     assert card(summary, "Coverage").value == f"{100 * summary.scores['coverage']:.1f} %".replace(".0 %", " %")
-    assert summary.n == 500 and not summary.absent and len(summary.findings) == 4
+    assert summary.n == 500 and not summary.absent and len(summary.findings) == 7
 
 
 def test_the_distribution_is_named():

@@ -68,6 +68,13 @@ Time = Annotated[
         "judges, rows later than those that networks saw. It stays a feature."
     ),
 ]
+JudgedGroup = Annotated[
+    str | None, typer.Option("--group", help="Show coverage by group: the column. Default: that of the fit.")
+]
+JudgedTime = Annotated[
+    str | None,
+    typer.Option("--time", help="Show coverage over time: a column of dates or numbers. Default: that of the fit."),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(

@@ -163,8 +163,9 @@ def fit(
     )
     told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
     judged: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
-    order: dict[str, Any] = {"groups": training.groups, "time": training.time}
-    held_out = fit_table(model, training.X, training.y, budget=tune, fixed=given, **judged, **order, listener=told)
+    held_out = fit_table(
+        model, training.X, training.y, budget=tune, fixed=given, listener=told, **judged, **training.order
+    )
     asked = {
         "id": id,
         "group": group,

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from extranets.cli._arguments import check_input, check_output
-from extranets.cli._options import Delimiter, DropMissing, Encoding, Json, OptionalTarget
+from extranets.cli._options import Delimiter, DropMissing, Encoding, Json, JudgedGroup, JudgedTime, OptionalTarget
 from extranets.cli._printing import print_json, say
+from extranets.cli._reading import Named
 from extranets.cli.evaluate import read_judged
 
 
@@ -23,6 +24,8 @@ def report(
     rows: Annotated[
         int, typer.Option(min=5, help="Report on so many rows, drawn at random from a larger table.")
     ] = 50_000,
+    group: JudgedGroup = None,
+    time: JudgedTime = None,
     drop_missing_target: DropMissing = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
@@ -56,7 +59,8 @@ def report(
                 "A report on a model needs a table with known targets: extranets report MODEL TABLE"
             )
         loaded = load_table_model(source)
-        judged = read_judged(loaded, table, target, drop_missing_target, delimiter, encoding)
+        named = Named(group=group, time=time)
+        judged = read_judged(loaded, table, target, named, drop_missing_target, delimiter, encoding)
         summary = summarise(loaded.judge(judged, members=True, max_rows=rows), loaded.coverage)
     write(summary, output, figures)
     if json:

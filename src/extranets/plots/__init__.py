@@ -24,6 +24,7 @@ from extranets.plots.learners import LearnersDisplay
 from extranets.plots.learning import LearningCurveDisplay
 from extranets.plots.members import MembersDisplay
 from extranets.plots.paper import PaperDisplay
+from extranets.plots.parts import CoverageByGroupDisplay, CoverageOverTimeDisplay, NoveltyDisplay, PartsDisplay
 from extranets.plots.regions import RegionsDisplay
 from extranets.plots.residuals import ResidualsDisplay
 from extranets.plots.studies import StudyDisplay
@@ -31,14 +32,18 @@ from extranets.plots.studies import StudyDisplay
 __all__ = [
     "CalibrationDisplay",
     "CorrelationDisplay",
+    "CoverageByGroupDisplay",
     "CoverageByWidthDisplay",
+    "CoverageOverTimeDisplay",
     "Display",
     "GrowthDisplay",
     "LearnersDisplay",
     "LearningCurveDisplay",
     "MembersDisplay",
     "NothingToShow",
+    "NoveltyDisplay",
     "PaperDisplay",
+    "PartsDisplay",
     "PredictionIntervalDisplay",
     "RegionsDisplay",
     "ResidualsDisplay",

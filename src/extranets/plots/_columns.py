@@ -62,8 +62,9 @@ def binned_columns(features: Any, most_bins: int) -> Iterator[Bins]:
         yield binned(str(name), features[name], most_bins)
 
 
-def binned(name: str, column: Any, most_bins: int) -> Bins:
-    """One column in bins: at most ``most_bins`` bins of numbers, or categories. Missing values are a bin of their own.
+def binned(name: str, column: Any, most_bins: int, most_categories: int = MOST_CATEGORIES) -> Bins:
+    """One column in bins: at most ``most_bins`` bins of numbers, or the most frequent categories and all others. Missing values are a
+    bin of their own.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def binned(name: str, column: Any, most_bins: int) -> Bins:
     values = pd.Series(column.to_numpy() if hasattr(column, "to_numpy") else column).infer_objects()
     kind = _kind(values)
     if kind == "category":
-        labels, codes = _category_codes(values)
+        labels, codes = _category_codes(values, most_categories)
     else:
         labels, codes = _ordered_codes(_as_floats(values, kind), kind, most_bins)
     missing = codes < 0
@@ -107,14 +108,14 @@ def _as_floats(values: Any, kind: Kind) -> Array:
     return np.where(np.isfinite(floats), floats, np.nan)
 
 
-def _category_codes(values: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
+def _category_codes(values: Any, most: int) -> tuple[list[str], npt.NDArray[np.intp]]:
     """The most frequent ones first; all rarer ones together."""
     texts = values.astype(object).where(values.notna(), None).map(str, na_action="ignore")
     frequent = texts.value_counts().index.tolist()
-    if len(frequent) <= MOST_CATEGORIES + 1:
+    if len(frequent) <= most + 1:
         labels, rest = frequent, -1
     else:
-        labels, rest = [*frequent[:MOST_CATEGORIES], OTHERS], MOST_CATEGORIES
+        labels, rest = [*frequent[:most], OTHERS], most
     place = {label: i if i < len(labels) else rest for i, label in enumerate(frequent)}
     return labels, texts.map(place).fillna(-1).to_numpy(dtype=np.intp)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from extranets._extras import require
-from extranets.evaluation import LEVELS, VAGUE, Predictions, binomial_limits, predict_with_targets
+from extranets.evaluation import LEVELS, VAGUE, NamedValues, Predictions, binomial_limits, predict_with_targets
 from extranets.metrics.checks import target_table
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class PredictionsDisplay(Display):
         y: Any,
         coverage: float = COVERAGE,
         *,
+        groups: Any = None,
+        time: Any = None,
         ax: Axes | None = None,
         panel: str | None = None,
     ) -> Self:
@@ -145,12 +147,19 @@ class PredictionsDisplay(Display):
         estimator : a fitted regressor of this package
         X : array or data frame of shape (n, n_features)
         y : array of shape (n,)
+        groups, time : arrays of shape (n,), optional
+            What rows have in common, for the figures that show coverage by group and over time.
         coverage, ax, panel
             As in :meth:`from_predictions`.
         """
         levels = [*LEVELS, coverage] if cls.all_levels else [coverage]
+        order = {
+            name: NamedValues(name, np.asarray(values))
+            for name, values in (("groups", groups), ("time", time))
+            if values is not None
+        }
         predictions = predict_with_targets(
-            estimator, X, y, levels=levels, members=cls.needs_members, features=named_columns(X)
+            estimator, X, y, levels=levels, members=cls.needs_members, features=named_columns(X), **order
         )
         return cls.from_predictions(predictions, coverage, ax=ax, panel=panel)
 

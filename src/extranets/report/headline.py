@@ -22,6 +22,9 @@ NO_END = "Some intervals have no end: too few rows were held out for them."
 QUESTIONS = {
     "calibration": "Are the levels kept?",
     "width_and_error": "Does the width follow the error?",
+    "over_time": "Does coverage last over time?",
+    "by_group": "Does coverage hold in every group?",
+    "novelty": "Are the rows like those of training?",
     "regions": "Is coverage even over the table?",
     "residuals": "Are the predictions unbiased?",
 }

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array
 from extranets._sklearn import rows_of
+from extranets.evaluation import NamedValues
 from extranets.tables.order import column_groups, column_times
 from extranets.tables.reading import open_table
 from extranets.tables.target import take_target, target_style
@@ -26,8 +27,8 @@ class Labelled:
     y: Array
     target: str
     style: str | None  # how the target is written, if it is text
-    groups: npt.NDArray[Any] | None = None  # (n,), what names the group of each row
-    time: npt.NDArray[Any] | None = None  # (n,), dates or numbers
+    groups: NamedValues | None = None  # what names the group of each row
+    time: NamedValues | None = None  # dates or numbers
 
     def __len__(self) -> int:
         return len(self.y)
@@ -51,13 +52,21 @@ class Labelled:
         """The same with groups and times, from the columns of these names."""
         return replace(
             self,
-            groups=None if group is None else column_groups(self.X, group, na_values),
-            time=None if time is None else column_times(self.X, time, kinds, na_values),
+            groups=None if group is None else NamedValues(group, column_groups(self.X, group, na_values)),
+            time=None if time is None else NamedValues(time, column_times(self.X, time, kinds, na_values)),
         )
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """Groups and times as the arguments of a fit."""
+        return {
+            name: None if column is None else column.values
+            for name, column in (("groups", self.groups), ("time", self.time))
+        }
 
     def part(self, rows: npt.NDArray[np.intp]) -> Labelled:
         """Some of the rows."""
-        groups, time = (None if values is None else values[rows] for values in (self.groups, self.time))
+        groups, time = (None if column is None else column.part(rows) for column in (self.groups, self.time))
         return replace(self, X=rows_of(self.X, rows), y=self.y[rows], groups=groups, time=time)
 
 

@@ -67,6 +67,8 @@ class TableModel:
             self.model,
             X,
             y,
+            groups=table.groups,
+            time=table.time,
             levels=[*levels, self.coverage],
             members=members,
             target=table.target,

@@ -78,7 +78,7 @@ class Notes:
             return [f"Column {name!r}: the value is {what}." for name, what in self._outside]
         return [
             f"Column {name!r}: {count:,} of {self._n_rows:,} values {'is' if count == 1 else 'are'} {what}, in "
-            f"{'row' if count == 1 else 'rows'} {', '.join(self._where[name, what])}{', ...' if count > MOST_EXAMPLES else ''}."
+            f"{'row' if count == 1 else 'rows'} {', '.join(self._where[name, what])}{' and others' if count > MOST_EXAMPLES else ''}."
             for (name, what), count in self._outside.items()
         ]
 

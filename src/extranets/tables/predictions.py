@@ -180,6 +180,11 @@ class TablePredictions(ABC):
 
     # -- rows unlike those of training ---------------------------------------------------------------------------------
 
+    @property
+    def knows_novelty(self) -> bool:
+        """Whether the regressor keeps what training rows cover."""
+        return bool(getattr(self.regressor_, "knows_novelty", False))
+
     @_if_inside("predict_novelty")
     def predict_novelty(self, X: Any) -> Array:
         """How far rows are from the training rows, from 0 to 1: see the regressor's own method.
