@@ -864,3 +864,21 @@ def test_evaluate_and_report_show_coverage_over_time_and_by_group(visits, here, 
     assert "Coverage over time: day" in page.read_text() and "Coverage by group: shop" in page.read_text()
     wrong = here("evaluate", model, visits / "test.csv", "--time", "dya")
     assert wrong.returncode == 2 and "Did you mean day?" in " ".join(wrong.stderr.split())
+
+
+def test_update_lets_intervals_follow_and_keeps_what_the_file_says(visits, here, tmp_path):
+    model, later = tmp_path / "m.xnet", tmp_path / "later.xnet"
+    here("fit", visits / "train.csv", "-t", "sold", *QUICK, "--folds", 0, "-q", "--kind", "day=ignore", "-o", model)
+    told = json.loads(here("update", model, visits / "test.csv", "--time", "day", "-o", later, "--json").stdout)
+    assert told["n_rows"] == 100 and told["n_updates"] == 5 and told["without"] < told["inside"]
+    before, after = (json.loads(here("info", each, "--json").stdout)["about"] for each in (model, later))
+    assert before == after
+    assert package.load(later).regressor_.model_.adaptive.n_rows == 100
+    assert "updated" in here("info", later).stdout and "updated" not in here("info", model).stdout
+    said = here("update", model, visits / "test.csv")
+    assert "100 rows in 5 updates" in said.stderr and package.load(model).regressor_.model_.adaptive.n_rows == 100
+    np.testing.assert_array_equal(
+        *(pandas.read_csv(io.StringIO(here("predict", each, visits / "test.csv").stdout)) for each in (model, later))
+    )
+    missing = here("update", tmp_path / "none.xnet", visits / "test.csv")
+    assert missing.returncode == 2 and "there is no file" in " ".join(missing.stderr.split())

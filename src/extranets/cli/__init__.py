@@ -23,6 +23,7 @@ from extranets.cli.fit import fit
 from extranets.cli.info import info
 from extranets.cli.predict import predict
 from extranets.cli.report import report
+from extranets.cli.update import update
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,7 +33,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 a table that cannot be used, 4 a model file that cannot be "
     "used, 130 interrupted.",
 )
-for command in (fit, conformalize, predict, evaluate, compare, report, info, demo):
+for command in (fit, conformalize, predict, evaluate, update, compare, report, info, demo):
     app.command()(command)
 app.add_typer(study.app, name="study")
 

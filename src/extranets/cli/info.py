@@ -59,6 +59,9 @@ def _summary(path: str, found: dict[str, Any], network: Any) -> Table:
         table.add_row(
             "conformal", _listed({name: value for name, value in about["conformal"].items() if value is not None})
         )
+    adaptive = network.model_.adaptive
+    if adaptive is not None:
+        table.add_row("updated", f"with {adaptive.n_rows:,} rows, which its intervals follow")
     scores = about.get("cross_validation")
     if isinstance(scores, dict):
         table.add_row("cross-validated", _judgement(scores))

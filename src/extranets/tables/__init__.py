@@ -27,10 +27,12 @@ from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
 from extranets.tables.target import take_target, target_style
+from extranets.tables.updating import Followed, update_in_order
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
     "ConformalRow",
+    "Followed",
     "Labelled",
     "Listener",
     "NameTakenError",
@@ -58,4 +60,5 @@ __all__ = [
     "read_labelled",
     "take_target",
     "target_style",
+    "update_in_order",
 ]
