@@ -76,7 +76,7 @@ def evaluate(
     check_input(model)
     loaded = load_table_model(model)
     levels = check_coverage([*COVERAGES, *(coverage or [])])
-    judged = read_judged(loaded, table, target, Named(group=group, time=time), drop_missing_target, delimiter, encoding)
+    judged = read_judged(loaded, table, target, drop_missing_target, delimiter, encoding, Named(group=group, time=time))
     found = loaded.judge(judged, levels=levels)
     figures, rows, parts = scores(found, loaded.coverage), coverage_table(found), _parts(found, loaded.coverage)
     if json:
@@ -94,12 +94,14 @@ def read_judged(
     loaded: TableModel,
     table: str,
     target: str | None,
-    named: Named,
     drop_missing: bool,
     delimiter: str | None,
     encoding: str | None,
+    named: Named | None = None,
 ) -> Labelled:
-    """A table whose targets are known, read as the training table was, with the groups and times that the fit was told, too."""
+    """A table whose targets are known, read as the training table was. With ``named``, it has groups and times: those of the columns that
+    are named, or else of those that the fit was told.
+    """
     from extranets.tables import read_labelled
 
     target = target or loaded.target
@@ -117,6 +119,8 @@ def read_judged(
         drop_missing=drop_missing,
         allow_constant=True,
     )
+    if named is None:
+        return found
     known = {name: getattr(loaded, name) for name in ("group", "time") if getattr(loaded, name) in found.columns}
     asked = {name: value for name, value in vars(named).items() if value is not None}
     return order_of(found, Named(**{**known, **asked}), loaded.model.schema_.kinds(), na_values)

@@ -60,7 +60,7 @@ def report(
             )
         loaded = load_table_model(source)
         named = Named(group=group, time=time)
-        judged = read_judged(loaded, table, target, named, drop_missing_target, delimiter, encoding)
+        judged = read_judged(loaded, table, target, drop_missing_target, delimiter, encoding, named)
         summary = summarise(loaded.judge(judged, members=True, max_rows=rows), loaded.coverage)
     write(summary, output, figures)
     if json:

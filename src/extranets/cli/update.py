@@ -65,7 +65,7 @@ def update(
     if output is not None:
         check_output(output, table)
     loaded = load_table_model(model)
-    rows = read_judged(loaded, table, target, Named(time=time), drop_missing_target, delimiter, encoding)
+    rows = read_judged(loaded, table, target, drop_missing_target, delimiter, encoding, Named(time=time))
     followed = update_in_order(loaded.model, rows.X, rows.y, rows.order["time"], block=block, coverage=loaded.coverage)
     loaded.model.save(written, about=plain(model_file.read_info(model)["about"]))
     if json:
