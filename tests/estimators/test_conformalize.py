@@ -233,3 +233,28 @@ def test_bad_rows_are_refused_and_too_few_are_warned_of(table):
     assert np.isfinite(bounds[:, :, 0]).all() and np.isinf(bounds[:, :, 1]).all()
     with pytest.raises(ValueError, match="call conformalize again"):
         model.set_params(interval="paper").predict_interval(X)
+
+
+@pytest.mark.parametrize("interval", ["calibrated", "cv+"])
+def test_a_target_that_is_never_negative_stays_so(interval):
+    """Bounds of the target hold for conformal bounds, distributions and draws, too."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 2))
+    y = rng.poisson(np.exp(X[:, 0])).astype(float)
+    model = quick(interval=interval).fit(X[:200], y[:200])
+    if interval == "calibrated":
+        model.conformalize(X[200:300], y[200:300])
+    else:
+        model.conformalize_training_rows()
+    new, levels = X[300:], [0.05, 0.3, 0.5, 0.95]
+    bounds, dist = model.predict_interval(new, 0.9), model.predict_dist(new)
+    quantiles, draws = model.predict_quantiles(new, levels), model.sample_y(new, 50, random_state=0)
+    for values in (bounds, quantiles, draws, dist.ppf(0.01)):
+        assert values.min() == 0
+    np.testing.assert_array_equal(bounds, quantiles[:, [0, 3]])
+    assert (dist.cdf(-0.001) == 0).all() and (dist.cdf(0.0) > 0.05).any()
+    assert (np.abs(dist.cdf(bounds[:, 1]) - 0.95) < 1 / 100).all()
+    fresh = rng.normal(size=(2000, 2))
+    truth = rng.poisson(np.exp(fresh[:, 0]))
+    lower, upper = model.predict_interval(fresh, 0.9).T
+    assert (truth > upper).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 100) and (truth < lower).mean() < 0.1

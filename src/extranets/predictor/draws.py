@@ -30,6 +30,10 @@ from extranets.predictor.strata import NOTHING, Beside
 FUNCTIONS, NOISE = 0, 1  # streams of random numbers
 DEGREES = 20  # of the polynomials that tell how correlations shrink
 POINTS = 10_000
+BLOCK_VALUES, FEWEST_SAMPLES = (
+    2**20,
+    64,
+)  # draws at a time, so that memory does not grow with them; and as if there were so many
 
 
 def covariance(model: Predictor, X: Any, machine: Machine) -> Array:
@@ -62,7 +66,11 @@ class Draws:
 
     def __call__(self, X: Any, beside: Beside = NOTHING) -> Array:
         """Shape: ``(n, k)`` -> ``(n[, n_outputs], n_samples)``."""
-        return np.concatenate([self._block(X[rows], beside.part(rows)) for rows in blocks(X.shape[0])])
+        step = BLOCK_VALUES // max(self.n_samples, FEWEST_SAMPLES) or 1
+        starts = range(0, X.shape[0], step)
+        return np.concatenate(
+            [self._block(X[each : each + step], beside.part(slice(each, each + step))) for each in starts]
+        )
 
     def _block(self, X: Any, beside: Beside) -> Array:
         parts, dist = self.model.latent(X, self.machine), self.model.frozen(X, self.machine, beside)
