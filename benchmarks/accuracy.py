@@ -1,7 +1,8 @@
 """Accuracy and coverage of extra-nets, alone and beside other libraries, as printed in docs/accuracy.md.
 
     python -m benchmarks.accuracy uci         RMSE on the UCI splits, for 40 and 400 epochs
-    python -m benchmarks.accuracy coverage    coverage on the paper's two simulated processes
+    python -m benchmarks.accuracy coverage    coverage of the defaults in every part, on seven simulated processes; records in --out
+    python -m benchmarks.accuracy paper       coverage on the paper's two simulated processes
     python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
     python -m benchmarks.accuracy guarantees  what conformal intervals promise, and how often they miss
     python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out
@@ -9,8 +10,8 @@
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  one method of ours beside what others published, from the same records
 
-"peers" and "gaps" add a record for every fit to a file (--out) and skips fits that have one, so that it can be stopped and
-started again. It does not notice that a method has changed: then delete its lines. Methods and settings are described in
+"peers", "gaps" and "coverage" add a record for every fit to a file (--out) and skip fits that have one, so that they can be stopped
+and started again. They do not notice that a method has changed: then delete its lines. Methods and settings are described in
 benchmarks/contest.
 
 The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
@@ -19,7 +20,6 @@ The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is do
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -38,14 +38,15 @@ from benchmarks.contest.methods import METHODS
 from benchmarks.contest.ours import ESTIMATORS, REFERENCE
 from benchmarks.contest.show import show, show_rows
 from benchmarks.contest.summary import Results
+from benchmarks.coverage import command as coverage
+from benchmarks.coverage.paper import show_coverage, standard_error
+from benchmarks.coverage.processes import PROCESSES
 from benchmarks.gaps import command as gaps
 from benchmarks.gaps.methods import METHODS as GAP_METHODS
 from benchmarks.gaps.splits import SETS as GAP_SETS
 from benchmarks.published import SETS
-from extranets import ExtraNetsRegressor, engine
-from extranets.data import linear_process, nonlinear_process, uci
-from extranets.networks import Architecture, draw_members
-from extranets.uncertainty import predictive
+from extranets import ExtraNetsRegressor
+from extranets.data import uci
 
 # Changes of the preset "paper", which is the setting of the paper's Table 3: none, and 400 epochs with the rate falling to zero.
 PAPER_SETTING: dict[str, Any] = {}
@@ -60,18 +61,6 @@ PROTOTYPE = {
     "wine": (0.619, 0.62),
     "kin8nm": (0.072, 0.067),
 }
-
-# The paper's networks for its simulated processes. A network with training R^2 below 0.5 counts as collapsed.
-SIMULATED: dict[str, tuple[Any, dict[str, Any]]] = {
-    "nonlinear": (nonlinear_process, {"hidden_layer_sizes": (3, 2), "max_iter": 80, "learning_rate_init": 0.01}),
-    "linear": (linear_process, {"hidden_layer_sizes": (5,), "max_iter": 10, "learning_rate_init": 0.1}),
-}
-SIMULATED_COMMON: dict[str, Any] = {
-    "n_estimators": 30,
-    "keep_prob": 0.995,
-    "collapse_r2": 0.5,
-}
-LEVELS = [0.99, 0.95, 0.90]
 
 # Intervals outside the training rows: distances in units of the training rows' own, and a plane and a curved surface.
 FACTORS = [1, 2, 3, 5, 10]
@@ -99,52 +88,6 @@ def uci_rmse(
     return np.array(errors)
 
 
-def simulated_coverage(
-    process: str, settings: dict[str, Any] | None, n_replications: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coverage at LEVELS and mean squared error of every simulated data set; each has 1200 training and 300 test rows.
-
-    With ``settings`` the networks are the paper's; with None the estimator is ``ExtraNetsRegressor()`` as it comes.
-    """
-    draw, networks = SIMULATED[process]
-    preset = "default" if settings is None else "paper"
-    parameters = {} if settings is None else {**SIMULATED_COMMON, **networks, **settings}
-    coverages, errors = [], []
-    for seed in track(range(n_replications), f"{process}, {settings or 'defaults'}", transient=True):
-        X, y, X_test, y_test = draw(1500, random_state=seed).split(1200)
-        model = ExtraNetsRegressor.from_preset(preset, random_state=seed, **parameters).fit(X, y)
-        bounds = model.predict_interval(X_test, LEVELS)
-        coverages.append(((bounds[:, 0] <= y_test[:, None]) & (y_test[:, None] <= bounds[:, 1])).mean(axis=0))
-        errors.append(np.mean((model.predict(X_test) - y_test) ** 2))
-    return np.array(coverages), np.array(errors)
-
-
-def paper_coverage(process: str, n_replications: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same with the paper's own arrangement, which the estimator cannot reproduce: it improves on it.
-
-    The target is not scaled, collapsed networks and null masks are dropped instead of replaced, and the noise is measured on
-    the test rows themselves.
-    """
-    draw, networks = SIMULATED[process]
-    options = engine.Options(n_epochs=networks["max_iter"], learning_rate=networks["learning_rate_init"])
-    architecture = Architecture(5, networks["hidden_layer_sizes"], n_outputs=1, n_heads=1)
-    coverages, errors = [], []
-    for seed in track(range(n_replications), f"{process}, as in the paper", transient=True):
-        X, y, X_test, y_test = draw(1500, random_state=seed).split(1200)
-        scaled, scaled_test = ((table - X.mean(axis=0)) / X.std(axis=0) for table in (X, X_test))
-        ids = np.arange(SIMULATED_COMMON["n_estimators"])
-        members = draw_members(architecture, SIMULATED_COMMON["keep_prob"], seed, ids, null="drop")
-        trained = engine.train(members, engine.TrainingData(scaled, y), options, seed, n_threads=os.cpu_count() or 1)
-        alive = trained.train_r2 >= SIMULATED_COMMON["collapse_r2"]
-        predictions = engine.forward(trained.ensemble, scaled_test)[alive, :, 0].astype(np.float64)
-        error = y_test - predictions.mean(axis=0)
-        std = np.sqrt(predictions.var(axis=0) / len(predictions) + np.mean(error**2))
-        bounds = predictive.interval(np.zeros_like(std), std, LEVELS)
-        coverages.append((np.abs(error)[:, None] <= bounds[:, 1]).mean(axis=0))
-        errors.append(np.mean(error**2))
-    return np.array(coverages), np.array(errors)
-
-
 def far_coverage(surface: str, n_replications: int) -> dict[str, np.ndarray]:
     """Coverage of 90 % intervals at FACTORS times the training rows' distance, for every interval and simulated data set.
 
@@ -166,10 +109,6 @@ def far_coverage(surface: str, n_replications: int) -> dict[str, np.ndarray]:
     return {interval: np.array(rows) for interval, rows in found.items()}
 
 
-def standard_error(values: np.ndarray) -> np.ndarray:
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
-
-
 def show_uci(console: Console, data_dir: str | None, n_splits: int | None) -> None:
     table = Table(
         "", "splits", "40 epochs", "prototype", "400 epochs", "prototype", title="Test RMSE, mean and standard error"
@@ -182,29 +121,11 @@ def show_uci(console: Console, data_dir: str | None, n_splits: int | None) -> No
     console.print(table)
 
 
-def show_coverage(console: Console, n_replications: int) -> None:
-    headings = [f"{level:.0%}" for level in LEVELS]
-    table = Table(
-        "process", "networks", "noise", "interval", *headings, "MSPE", title="Coverage, mean and standard error"
-    )
-    cases = [("train", "paper"), ("holdout", "paper"), ("cv", "paper"), ("cv", "calibrated")]
-    for process in SIMULATED:
-        results = [(("as in the paper", "test rows", "paper"), paper_coverage(process, n_replications))]
-        for noise, interval in cases:
-            settings = {"noise": noise, "interval": interval}
-            results.append((("paper's", noise, interval), simulated_coverage(process, settings, n_replications)))
-        results.append((("default", "cv", "calibrated"), simulated_coverage(process, None, n_replications)))
-        for names, (coverage, error) in results:
-            cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(coverage.mean(axis=0), standard_error(coverage), strict=True)]
-            table.add_row(process, *names, *cells, f"{error.mean():.2f} ± {standard_error(error):.2f}")
-    console.print(table)
-
-
 def show_far(console: Console, n_replications: int) -> None:
     table = Table("surface", "interval", *[f"x {factor}" for factor in FACTORS], title="Coverage of 90 % intervals")
     for surface in SURFACES:
-        for interval, coverage in far_coverage(surface, n_replications).items():
-            means, errors = coverage.mean(axis=0), standard_error(coverage)
+        for interval, shares in far_coverage(surface, n_replications).items():
+            means, errors = shares.mean(axis=0), standard_error(shares)
             table.add_row(surface, interval, *[f"{m:.3f} ± {s:.3f}" for m, s in zip(means, errors, strict=True)])
     console.print(table)
 
@@ -246,12 +167,12 @@ def show_published(options: argparse.Namespace, console: Console) -> None:
 def parser() -> argparse.ArgumentParser:
     main_parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = main_parser.add_subparsers(dest="what", required=True)
-    alone, coverage, far, gap, peers, table, published = (
-        commands.add_parser(name) for name in ("uci", "coverage", "far", "gaps", "peers", "table", "published")
+    alone, parts, paper, far, gap, peers, table, published = (
+        commands.add_parser(name) for name in ("uci", "coverage", "paper", "far", "gaps", "peers", "table", "published")
     )
     promised = commands.add_parser("guarantees")
     promised.add_argument("--replications", type=int, default=400, help="of each kind (default: 400)")
-    for command in (coverage, far):
+    for command in (parts, paper, far):
         command.add_argument("--replications", type=int, default=40, help="simulated data sets (default: 40)")
     for command in (alone, gap, peers):
         command.add_argument("--data-dir", help="folder with the UCI data sets (default: EXTRANETS_DATA)")
@@ -262,8 +183,14 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--method", action="append", choices=METHODS, help="only this one (may be repeated)")
         command.add_argument("--without", action="append", choices=METHODS, default=[], help="leave this method out")
         command.add_argument("--markdown", action="store_true", help="print the tables for a document")
-    for command in (gap, peers):
+    for command in (parts, gap, peers):
         command.add_argument("--jobs", type=int, default=1, help="processes, with two threads each (default: 1)")
+    parts.add_argument("--process", action="append", choices=PROCESSES, help="only this one (may be repeated)")
+    parts.add_argument("--method", action="append", choices=coverage.DEFAULTS, help="only this one (may be repeated)")
+    parts.add_argument("--markdown", action="store_true", help="print the tables for a document")
+    parts.add_argument(
+        "--out", type=Path, default=Path("coverage.jsonl"), help="file of records (default: coverage.jsonl)"
+    )
     gap.add_argument("--replications", type=int, default=10, help="simulated tables of each kind (default: 10)")
     gap.add_argument("--dataset", action="append", choices=GAP_SETS, help="only this one (may be repeated)")
     gap.add_argument("--method", action="append", choices=GAP_METHODS, help="only this one (may be repeated)")
@@ -290,6 +217,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.what == "uci":
         show_uci(console, options.data_dir, options.splits)
     elif options.what == "coverage":
+        coverage.run(options, wide)
+    elif options.what == "paper":
         show_coverage(console, options.replications)
     elif options.what == "far":
         show_far(console, options.replications)

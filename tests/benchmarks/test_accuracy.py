@@ -12,11 +12,9 @@ from benchmarks.accuracy import (
     PAPER_SETTING,
     PROTOTYPE,
     far_coverage,
-    paper_coverage,
-    simulated_coverage,
-    standard_error,
     uci_rmse,
 )
+from benchmarks.coverage.paper import paper_coverage, simulated_coverage, standard_error
 
 needs_data = pytest.mark.skipif(not os.environ.get("EXTRANETS_DATA"), reason="EXTRANETS_DATA is not set")
 
