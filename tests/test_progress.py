@@ -79,7 +79,7 @@ def test_a_listener_hears_every_phase_and_nothing_is_printed(capsys):
     first, training, *_, noise, intervals = titles
     quick = f"Training {2 * len(QUICK)} networks"
     assert (first, training) == ("Fitting ridge regressions", quick)
-    assert (noise, intervals) == ("Training networks of the noise", "Fitting intervals")
+    assert (noise, intervals) == ("Fitting the noise", "Fitting intervals")
     assert all(0 <= done <= 1 for _, done in heard) and capsys.readouterr().err == ""
     StackedNetsRegressor(n_folds=2, effort="low", random_state=0, verbose=1).fit(*table())
     assert quick in capsys.readouterr().err  # the listener is gone

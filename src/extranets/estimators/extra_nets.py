@@ -35,6 +35,7 @@ from extranets.predictor import Evidence, Folds, Predictor, Units
 from extranets.predictor.distributions import LEARNERS
 from extranets.predictor.intervals import INTERVALS, Calibrated, CvPlus, Paper, Total
 from extranets.predictor.noise import ConstantNoise, HeadNoise, NetworkNoise
+from extranets.predictor.noise.likelier import learn_noise, name_of
 from extranets.predictor.noise.networks import FEWEST_ROWS
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import TrainedNetworks
@@ -132,13 +133,14 @@ class ExtraNetsRegressor(TrainedRegressor):
     {held_out}
     noise_model : {"auto", "constant", "networks"}, default="auto"
         ``"constant"``: the noise is the same everywhere. ``"networks"``: it depends on x; small networks are fitted to the
-        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible.
+        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible and
+        they are likelier on errors that they have not seen.
     interval : {"calibrated", "paper", "total", "cv+"}, default="calibrated"
         Predictive variance: ``"paper"`` is spread / T + noise; ``"total"`` is spread + noise; ``"calibrated"`` is
         a * spread + b * noise with a >= 1/T and b fitted to held-out residuals, so that the width adapts to x. ``"cv+"`` gives
         intervals that need no distribution, from the folds' networks and their errors (with ``noise="cv"``); variances
         are then those of ``"calibrated"``.
-    {distribution}
+    {chosen_distribution}
     {distance}
     {warm_start}
     {chosen_bounds}
@@ -199,7 +201,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     holdout_fraction: float = 0.2
     noise_model: Literal["auto", "constant", "networks"] = "auto"
     interval: Literal["calibrated", "paper", "total", "cv+"] = "calibrated"
-    distribution: str = "student"
+    distribution: str = "auto"
     distance_factor: float = 1.0
     bounds: tuple[float | None, float | None] | Literal["auto"] | None = "auto"
     warm_start: bool = False
@@ -275,7 +277,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed, n_rows, parameters = self._seed(), len(sample.y), self.get_params(deep=False)
         plan = self._plan(sample, seed)
-        noise_model = self._resolved_noise_model(plan, n_rows)
+        noise_model = self._possible_noise_model(plan, n_rows)
         trials = Trials(self._encodings(sample), self.effort, self.n_estimators)
         trial = trials.best(sample, plan, seed, partial(self._attempt, seed))
         encoding, effort = (trial.encoding, trial.effort) if trial else (None, self.effort)
@@ -300,7 +302,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             model = model.expecting(evidence, sample.y[rows])
         model = model.widening(sample.X, self.distance_factor, self._machine())
         chosen = {name: getattr(settings, name) for name in CHOSEN if name != "noise_model"}
-        return Fit(model, {"settings_": {**chosen, "noise_model": noise_model}})
+        return Fit(model, {"settings_": {**chosen, "noise_model": name_of(noise)}})
 
     def _plan(self, sample: Sample, seed: int) -> Plan | None:
         """Which rows to hold out for the noise and the intervals; None where neither needs them."""
@@ -321,15 +323,15 @@ class ExtraNetsRegressor(TrainedRegressor):
             parting=sample.parting,
         )
 
-    def _resolved_noise_model(self, plan: Plan | None, n_rows: int) -> str:
-        """With nothing left to choose."""
+    def _possible_noise_model(self, plan: Plan | None, n_rows: int) -> str:
+        """What is asked for, as far as the held-out rows allow it."""
         possible = plan is not None and self.loss == "squared_error" and len(plan.held_rows()) >= FEWEST_ROWS
         if self.noise_model == "networks" and not possible:
             raise ValueError(
                 f"noise_model='networks' needs at least {FEWEST_ROWS} held-out rows, and of {n_rows} rows fewer are held out; "
                 "use 'auto' or 'constant'."
             )
-        return "networks" if possible and self.noise_model != "constant" else "constant"
+        return self.noise_model if possible else "constant"
 
     def _encodings(self, sample: Sample) -> Sequence[str | None]:
         """Encodings to choose from."""
@@ -353,11 +355,9 @@ class ExtraNetsRegressor(TrainedRegressor):
         self, held: HeldOut, networks: TrainedNetworks, X: Float32, noise_model: str
     ) -> tuple[Noise, HeldOut]:
         """The noise, and the held-out errors with what it gives their rows. Shape: X ``(n, k)``, the rows of ``held``."""
-        if noise_model == "networks":
-            return NetworkNoise.learn(held, X, networks.recipe.seed, self._machine())
         if networks.learns_noise:
             return HeadNoise.of(networks.n_outputs), held
-        return ConstantNoise.learn(held, networks.n_members), held
+        return learn_noise(noise_model, held, X, networks.n_members, networks.recipe.seed, self._machine())
 
     def check_extras(self, model: Predictor, extras: dict[str, Any], n_rows: int) -> None:
         if extras["settings_"] is not None:  # as it is in early files

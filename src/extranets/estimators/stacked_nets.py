@@ -31,6 +31,7 @@ from extranets.predictor import Evidence, Predictor, Units
 from extranets.predictor.distributions import DISTRIBUTIONS, LEARNERS
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.noise import ConstantNoise, NetworkNoise
+from extranets.predictor.noise.likelier import learn_noise, name_of
 from extranets.predictor.noise.networks import FEWEST_ROWS
 from extranets.predictor.part import Interval, Noise, Source
 from extranets.predictor.sources import FoldNetworks, Stack
@@ -86,7 +87,8 @@ class StackedNetsRegressor(NetsRegressor):
         Probability that a hidden unit is kept by a network's mask.
     noise_model : {"auto", "constant", "networks"}, default="auto"
         ``"constant"``: the noise is the same everywhere. ``"networks"``: it depends on x; small networks are fitted to the
-        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible.
+        logarithms of squared errors on held-out rows, at least 100 of them. ``"auto"``: networks where that is possible and
+        they are likelier on errors that they have not seen.
     interval : {"calibrated", "total"}, default="calibrated"
         Predictive variance: ``"total"`` is spread + noise; ``"calibrated"`` is a * spread + b * noise, with a and b fitted to
         held-out errors, so that the width adapts to x.
@@ -161,7 +163,7 @@ class StackedNetsRegressor(NetsRegressor):
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
         seed = draw_seed(self.random_state)
-        noise_model = self._resolved_noise_model(len(sample.y))
+        noise_model = self._possible_noise_model(len(sample.y))
         warn_of_copies(sample)
         found = grow(
             sample,
@@ -182,25 +184,23 @@ class StackedNetsRegressor(NetsRegressor):
         with self._watch("Fitting intervals", minor=True):
             model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, learn_shape)
             model = model.expecting(evidence, sample.y[rows]).widening(sample.X, self.distance_factor, self._machine())
-        chosen = {"noise_model": noise_model, "distribution": model.distribution.name}
+        chosen = {"noise_model": name_of(noise), "distribution": model.distribution.name}
         return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, **chosen}})
 
-    def _resolved_noise_model(self, n_rows: int) -> str:
-        """With nothing left to choose."""
+    def _possible_noise_model(self, n_rows: int) -> str:
+        """What is asked for, as far as the rows allow it."""
         if self.noise_model == "networks" and n_rows < FEWEST_ROWS:
             raise ValueError(
                 f"noise_model='networks' needs at least {FEWEST_ROWS} rows, got {n_rows}; use 'auto' or 'constant'."
             )
-        return "networks" if n_rows >= FEWEST_ROWS and self.noise_model != "constant" else "constant"
+        return self.noise_model if n_rows >= FEWEST_ROWS else "constant"
 
     def _noise_from(
         self, held: HeldOut, X: Float32, source: Source, noise_model: str, seed: int
     ) -> tuple[Noise, HeldOut]:
         """The noise, and held-out errors with what it gives their rows. Shape: X ``(n, k)``, the rows of ``held``."""
-        if noise_model == "constant":
-            return ConstantNoise.learn(held, source.n_members), held
-        with self._watch("Training networks of the noise", minor=True):
-            return NetworkNoise.learn(held, X, seed, self._machine())
+        with self._watch("Fitting the noise", minor=True):
+            return learn_noise(noise_model, held, X, source.n_members, seed, self._machine())
 
     def _machine(self) -> Machine:
         return {"device": self.device, "n_threads": thread_count(self.n_jobs)}
