@@ -16,6 +16,7 @@ from extranets._random import Purpose, generator
 from extranets.engine import Machine
 from extranets.held_out import Plan, Sample
 from extranets.parting import fold_of_row
+from extranets.stacking.averaging import as_if_averaged
 from extranets.stacking.growing import Growing, Part, Watch
 from extranets.stacking.kinds import LADDERS, QUICK, SCALED, Kind
 from extranets.stacking.relevance import of_all_folds
@@ -242,6 +243,7 @@ class Search:
         held = HeldOut(
             residual, spread, np.ones_like(spread), self.sample.weight[rows], effective_members(weights, counts)
         )
+        held = as_if_averaged(held, chosen, weights, self.sample, self.plan, self.growing.machine)
         known = {id(part): float(weight) for part, weight in zip(chosen, weights, strict=True)}
         report = self.tried(known) if tried is None else self.tried(known) + [each | {"weight": 0.0} for each in tried]
         return Found(chosen, weights, held, rows, self.plan.n_folds, report)
