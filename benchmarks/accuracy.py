@@ -4,8 +4,9 @@
     python -m benchmarks.accuracy coverage    coverage of the defaults in every part, on seven simulated processes; records in --out
     python -m benchmarks.accuracy paper       coverage on the paper's two simulated processes
     python -m benchmarks.accuracy far         coverage on rows outside the range of the training rows
+    python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out.
+                                              With --inner on the tables that the distance was chosen on
     python -m benchmarks.accuracy guarantees  what conformal intervals promise, and how often they miss
-    python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  one method of ours beside what others published, from the same records
@@ -42,8 +43,9 @@ from benchmarks.coverage import command as coverage
 from benchmarks.coverage.paper import show_coverage, standard_error
 from benchmarks.coverage.processes import PROCESSES
 from benchmarks.gaps import command as gaps
-from benchmarks.gaps.methods import METHODS as GAP_METHODS
+from benchmarks.gaps.everything import METHODS as GAP_METHODS
 from benchmarks.gaps.splits import SETS as GAP_SETS
+from benchmarks.gaps.tables import NAMES as INNER
 from benchmarks.published import SETS
 from extranets import ExtraNetsRegressor
 from extranets.data import uci
@@ -193,6 +195,10 @@ def parser() -> argparse.ArgumentParser:
     )
     gap.add_argument("--replications", type=int, default=10, help="simulated tables of each kind (default: 10)")
     gap.add_argument("--dataset", action="append", choices=GAP_SETS, help="only this one (may be repeated)")
+    gap.add_argument("--inner", action="store_true", help="tables that something was chosen on, instead of UCI tables")
+    gap.add_argument(
+        "--table", action="append", choices=INNER, help="of the inner ones, only this one (may be repeated)"
+    )
     gap.add_argument("--method", action="append", choices=GAP_METHODS, help="only this one (may be repeated)")
     gap.add_argument("--markdown", action="store_true", help="print the tables for a document")
     gap.add_argument("--out", type=Path, default=Path("gaps.jsonl"), help="file of records (default: gaps.jsonl)")

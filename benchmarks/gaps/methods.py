@@ -85,7 +85,7 @@ def _ours(make: Callable[..., Any], **parameters: Any) -> Method:
     return Method(("extranets",), partial(Nets, partial(make, **parameters)))
 
 
-METHODS = {
+METHODS: dict[str, Method] = {
     "stack": _ours(StackedNetsRegressor),
     "stack, no distance": _ours(StackedNetsRegressor, distance_factor=0.0),
     "extra-nets": _ours(ExtraNetsRegressor),

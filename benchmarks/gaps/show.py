@@ -8,7 +8,9 @@ import numpy as np
 
 from benchmarks.contest.records import Record
 from benchmarks.contest.show import Rows, Section
-from benchmarks.gaps.splits import NOISE, simulated_names
+from benchmarks.gaps.splits import HOME, NOISE, simulated_names
+
+SCORES = {"log_likelihood": 2, "coverage": 2, "rmse": 2, "interval_score": 3}  # and digits
 
 Found = dict[tuple[str, str], list[Record]]  # by method and data set
 
@@ -28,12 +30,14 @@ def sections(records: list[Record]) -> Iterator[Section]:
     yield Section("Interval score of 90 % intervals", rows(found, methods, known, _mean("interval_score", 3)))
     for region in dict.fromkeys(dataset.split()[1] for dataset in others):
         chosen = [dataset for dataset in others if dataset.split()[1] == region]
-        for score in ("log_likelihood", "coverage", "rmse"):
-            average = [*rows(found, methods, chosen, _mean(score, 2))]
+        for score, digits in SCORES.items():
+            average = [*rows(found, methods, chosen, _mean(score, digits))]
             for row in average:
-                row["all"] = f"{np.mean([_value(found, row['method'], each, score) for each in chosen]):.2f}"
-            yield Section(f"UCI, {region}: {score.replace('_', ' ')}, mean over features", average)
-    yield Section("UCI: log-likelihood of the worst feature", rows(found, methods, others, _worst))
+                values = [_value(found, row["method"], each, score) for each in chosen]
+                row["all"] = f"{np.mean(values):.{digits}f}"
+            yield Section(f"Real tables, {region}: {score.replace('_', ' ')}, mean over features", average)
+    left_out = [dataset for dataset in others if dataset.split()[1] != HOME]
+    yield Section("Real tables: log-likelihood of the worst feature", rows(found, methods, left_out, _worst))
 
 
 def rows(found: Found, methods: list[str], datasets: list[str], cell: Callable[[list[Record]], str]) -> Rows:

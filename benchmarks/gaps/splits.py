@@ -7,13 +7,16 @@ from functools import cache
 import numpy as np
 
 from benchmarks.contest.records import Split
+from benchmarks.gaps import tables
 from extranets._arrays import Array
 from extranets.data import uci
 
 MOST_FEATURES = 4  # of a UCI table, evenly spread over its columns
 MOST_ROWS = 1000  # training rows, and test rows: the Gaussian process takes the third power of them
 SETS = ("boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval")
-REGIONS = ("gap", "tails")  # of one feature, left out of UCI tables
+REGIONS = ("gap", "tails")  # of one feature, left out of a table
+HOME = "home"
+WHERE = (*REGIONS, HOME)
 CONSTANT = {"naval": (8, 11)}  # columns
 
 NOISE = {"line": 0.15, "surface": 1.0}
@@ -24,12 +27,12 @@ def simulated_names() -> list[str]:
     return [f"{table} {zone}" for table in NOISE for zone in ZONES]
 
 
-def uci_names(sets: tuple[str, ...] = SETS) -> list[str]:
+def region_names(sets: tuple[str, ...] = SETS) -> list[str]:
     return [f"{name} {region}" for name in sets for region in REGIONS]
 
 
 def load(dataset: str, split: int, data_dir: str | None = None) -> Split:
-    """Rows of a data set. Of UCI tables ``split`` counts the features; of simulated ones it is the seed.
+    """Rows of a data set. Where a region of a feature is left out, ``split`` is the feature; of a simulated table it is the seed.
 
     Targets are in units of their standard deviation in training. Those of test rows of a simulated table have a second column: their
     means, without noise.
@@ -79,29 +82,38 @@ def surface_signal(X: Array) -> Array:
     return 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
 
 
-# -- UCI tables --------------------------------------------------------------------------------------------------------
+# -- tables with a region of one feature left out ----------------------------------------------------------------------
 
 
-_table = cache(uci.read)
+_uci = cache(uci.read)
 
 
 def features(name: str) -> list[int]:
-    """Columns that are not constant, whose regions are left out: some of them, evenly."""
-    columns = [column for column in range(uci.DATASETS[name].features) if column not in CONSTANT.get(name, ())]
+    """Columns whose regions are left out: some of those with enough values, evenly."""
+    if name in tables.NAMES:
+        columns = tables.candidates(tables.table(name)[0])
+    else:
+        columns = [column for column in range(uci.DATASETS[name].features) if column not in CONSTANT.get(name, ())]
     return [columns[place] for place in np.unique(np.linspace(0, len(columns) - 1, MOST_FEATURES).round().astype(int))]
 
 
 def left_out(name: str, region: str, feature: int, data_dir: str | None) -> Split:
     """Rows ordered by a feature in three parts: the middle one is the gap, what is left are the tails, halves of them each.
 
-    Foong et al. (2019): "gap" trains on the outer two thirds, and "tails" on the inner two thirds.
+    Foong et al. (2019): "gap" trains on the outer two thirds, and "tails" on the inner two thirds. At "home" rows are left out at random.
     """
-    table = _table(name, data_dir)
-    random = np.random.default_rng([feature, REGIONS.index(region)])
-    order = random.permutation(len(table.y))
-    order = order[np.argsort(table.X[order, feature], kind="stable")]
+    X, y = tables.table(name) if name in tables.NAMES else _rows(name, data_dir)
+    random = np.random.default_rng([feature, WHERE.index(region)])
+    order = random.permutation(len(y))
+    if region != HOME:
+        order = order[np.argsort(X[order, feature], kind="stable")]
     place = (np.arange(len(order)) + 0.5) / len(order)
-    inner = np.abs(place - 0.5) < (1 / 6 if region == "gap" else 1 / 3)
-    train, test = (order[~inner], order[inner]) if region == "gap" else (order[inner], order[~inner])
+    inner = np.abs(place - 0.5) < (1 / 3 if region == "tails" else 1 / 6)
+    train, test = (order[inner], order[~inner]) if region == "tails" else (order[~inner], order[inner])
     train, test = (random.permutation(rows)[:MOST_ROWS] for rows in (train, test))
-    return Split(table.X[train], table.y[train], table.X[test], table.y[test])
+    return Split(X[train], y[train], X[test], y[test])
+
+
+def _rows(name: str, data_dir: str | None) -> tuple[Array, Array]:
+    table = _uci(name, data_dir)
+    return table.X, table.y

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.contest.records import Task, measure
-from benchmarks.gaps import splits
+from benchmarks.gaps import splits, tables
 from benchmarks.gaps.command import tasks
 from benchmarks.gaps.methods import METHODS
+from benchmarks.gaps.priors import RandomisedPriors
 from benchmarks.gaps.scores import scores
 from benchmarks.gaps.show import sections
 
@@ -81,13 +82,40 @@ def test_records_become_tables():
     found = dict(sections(records))
     assert found["Simulated tables: coverage of 90 % intervals"] == [{"method": "stack", "line gap": "0.50"}]
     assert {"method": "stack", "boston gap": "-2.50", "all": "-2.50"} in found[
-        "UCI, gap: log likelihood, mean over features"
+        "Real tables, gap: log likelihood, mean over features"
     ]
-    assert found["UCI: log-likelihood of the worst feature"] == [{"method": "stack", "boston gap": "-4.00"}]
+    assert found["Real tables: log-likelihood of the worst feature"] == [{"method": "stack", "boston gap": "-4.00"}]
     assert any("0.250 / 0.500" in row.values() for rows in found.values() for row in rows)
 
 
 def test_tasks_of_a_split_stand_together():
-    found = tasks(["yacht"], ["stack", "bootstrap"], 1)
-    assert found[:2] == [Task("line home", 0, "stack"), Task("line home", 0, "bootstrap")]
-    assert len(found) == 2 * (len(splits.simulated_names()) + 2 * 4)
+    found = tasks(["yacht"], ["stack", "bootstrap"], [7])
+    assert found[:2] == [Task("line home", 7, "stack"), Task("line home", 7, "bootstrap")]
+    assert len(found) == 2 * (len(splits.simulated_names()) + 2 * 4 + 1)
+
+
+@pytest.mark.parametrize("name", ["borehole", "circuit", "manifold"])
+def test_inner_tables_have_parts_left_out(name):
+    X, y = tables.table(name)
+    feature = splits.features(name)[0]
+    gap, tails, home = (splits.load(f"{name} {region}", feature) for region in splits.WHERE)
+    low, high = gap.X_test[:, feature].min(), gap.X_test[:, feature].max()
+    assert not ((gap.X[:, feature] > low) & (gap.X[:, feature] < high)).any()
+    assert tails.X_test[:, feature].min() < tails.X[:, feature].min() < low
+    assert ((home.X[:, feature] > low) & (home.X[:, feature] < high)).any()
+    assert len(X) == len(y) == tables.N_ROWS
+
+
+def test_priors_differ_between_members_and_are_added_back():
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(60, 2))
+    method = RandomisedPriors(0, size=1.0, length=0.5)
+    method.fit(X, X[:, 0])
+    far = np.full((1, 2), 5.0)
+    first, second = method.members[:2]
+    assert first.prior(far) != second.prior(far)
+    assert first.predict(far) == first.network.predict(far) + first.prior(far)
+    found = method.forecast(np.vstack([X[:1], far]))
+    assert found.epistemic[1] > 4 * found.epistemic[0]
+    lower, upper = found.bounds[:, :, 0].T
+    assert (lower < found.mean).all() and (found.mean < upper).all()
