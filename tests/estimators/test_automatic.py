@@ -126,7 +126,8 @@ def test_settings_tell_what_became_of_auto(table):
     model = ExtraNetsRegressor(2, effort="low", random_state=0).fit(*table[:2])
     assert set(model.settings_) == set(SETTINGS) and "auto" not in model.settings_.values()
     assert {name: model.settings_[name] for name in AUTOMATIC} == follow_rows(120, "low")
-    assert model.settings_["noise_model"] == "networks"
+    said = "networks" if isinstance(model.model_.noise, NetworkNoise) else "constant"
+    assert model.settings_["noise_model"] == said
     architecture, options = model._networks.recipe.architecture, model._networks.recipe.options
     assert architecture.hidden == model.settings_["hidden_layer_sizes"]
     assert (architecture.encoding is None) == (model.settings_["numeric_encoding"] is None)
@@ -166,7 +167,7 @@ def test_parameters_stay_as_they_were_and_a_refit_follows_its_rows(table):
     again = model.fit(X[:60], y[:60])
     epochs = [follow_rows(n, "medium")["max_iter"] for n in (120, 60)]
     assert [first["max_iter"], again.settings_["max_iter"]] == epochs and epochs[0] < epochs[1]
-    assert (again.settings_["noise_model"], first["noise_model"]) == ("constant", "networks")
+    assert again.settings_["noise_model"] == "constant"  # of so few rows
     np.testing.assert_array_equal(again.predict(X), ExtraNetsRegressor(**before).fit(X[:60], y[:60]).predict(X))
 
 
