@@ -47,7 +47,7 @@ from benchmarks.gaps.everything import METHODS as GAP_METHODS
 from benchmarks.gaps.splits import SETS as GAP_SETS
 from benchmarks.gaps.tables import NAMES as INNER
 from benchmarks.published import SETS
-from extranets import ExtraNetsRegressor
+from extranets import ExtraNetsRegressor, StackedNetsRegressor
 from extranets.data import uci
 
 # Changes of the preset "paper", which is the setting of the paper's Table 3: none, and 400 epochs with the rate falling to zero.
@@ -66,6 +66,10 @@ PROTOTYPE = {
 
 # Intervals outside the training rows: distances in units of the training rows' own, and a plane and a curved surface.
 FACTORS = [1, 2, 3, 5, 10]
+FAR: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "stack": (StackedNetsRegressor, ("calibrated", "total")),
+    "extra-nets": (ExtraNetsRegressor, ("calibrated", "total", "paper")),
+}
 SURFACES = {"plane": lambda X: X @ [1.0, -1.0, 0.5], "waves": lambda X: np.sin(2 * X[:, 0]) + X[:, 1]}
 
 
@@ -90,25 +94,29 @@ def uci_rmse(
     return np.array(errors)
 
 
-def far_coverage(surface: str, n_replications: int) -> dict[str, np.ndarray]:
-    """Coverage of 90 % intervals at FACTORS times the training rows' distance, for every interval and simulated data set.
+def far_coverage(surface: str, n_replications: int) -> dict[tuple[str, str], np.ndarray]:
+    """Coverage of 90 % intervals at FACTORS times the training rows' distance, by estimator and interval.
 
     Shape of the arrays: ``(n_replications, len(FACTORS))``.
     """
-    found: dict[str, list[list[float]]] = {interval: [] for interval in ("calibrated", "total", "paper")}
+    found: dict[tuple[str, str], list[list[float]]] = {}
     for seed in track(range(n_replications), surface, transient=True):
         random = np.random.default_rng(seed)
         X, X_test = random.normal(size=(300, 3)), random.normal(size=(1000, 3))
         noise = 0.5 * random.normal(size=1300)
-        model = ExtraNetsRegressor(random_state=seed).fit(X, SURFACES[surface](X) + noise[:300])
-        for interval, rows in found.items():
-            model.set_params(interval=interval)
-            rows.append([])
-            for factor in FACTORS:
-                lower, upper = model.predict_interval(factor * X_test).T
-                y_test = SURFACES[surface](factor * X_test) + noise[300:]
-                rows[-1].append(float(np.mean((lower <= y_test) & (y_test <= upper))))
-    return {interval: np.array(rows) for interval, rows in found.items()}
+        for name, (make, intervals) in FAR.items():
+            model = make(random_state=seed).fit(X, SURFACES[surface](X) + noise[:300])
+            for interval in intervals:
+                model.set_params(interval=interval)
+                shares = [_covered(model, surface, factor * X_test, noise[300:]) for factor in FACTORS]
+                found.setdefault((name, interval), []).append(shares)
+    return {which: np.array(rows) for which, rows in found.items()}
+
+
+def _covered(model: Any, surface: str, X: np.ndarray, noise: np.ndarray) -> float:
+    lower, upper = model.predict_interval(X).T
+    y = SURFACES[surface](X) + noise
+    return float(np.mean((lower <= y) & (y <= upper)))
 
 
 def show_uci(console: Console, data_dir: str | None, n_splits: int | None) -> None:
@@ -124,11 +132,13 @@ def show_uci(console: Console, data_dir: str | None, n_splits: int | None) -> No
 
 
 def show_far(console: Console, n_replications: int) -> None:
-    table = Table("surface", "interval", *[f"x {factor}" for factor in FACTORS], title="Coverage of 90 % intervals")
+    table = Table(
+        "surface", "estimator", "interval", *[f"x {factor}" for factor in FACTORS], title="Coverage of 90 % intervals"
+    )
     for surface in SURFACES:
-        for interval, shares in far_coverage(surface, n_replications).items():
+        for which, shares in far_coverage(surface, n_replications).items():
             means, errors = shares.mean(axis=0), standard_error(shares)
-            table.add_row(surface, interval, *[f"{m:.3f} ± {s:.3f}" for m, s in zip(means, errors, strict=True)])
+            table.add_row(surface, *which, *[f"{m:.3f} ± {s:.3f}" for m, s in zip(means, errors, strict=True)])
     console.print(table)
 
 
