@@ -10,11 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-import pandas
-from pandas.api.types import is_numeric_dtype
 
-from benchmarks.ordinary.manifest import selected
-from benchmarks.ordinary.rows import read
 from extranets._arrays import Array
 
 N_ROWS = 1500
@@ -88,6 +84,17 @@ def table(name: str) -> tuple[Array, Array]:
     """All rows of a table. Shape: ``(n, k)``, ``(n,)``."""
     if name in SIMULATED:
         return SIMULATED[name](np.random.default_rng(list(SIMULATED).index(name)))
+    return ordinary(name)
+
+
+def ordinary(name: str) -> tuple[Array, Array]:
+    """Rows without gaps of a table of benchmarks/ordinary, with columns for the levels of its categories."""
+    import pandas  # which simulated tables do without
+    from pandas.api.types import is_numeric_dtype
+
+    from benchmarks.ordinary.manifest import selected
+    from benchmarks.ordinary.rows import read
+
     X, y = read(selected(name)[0])
     numeric = [column for column in X if is_numeric_dtype(X[column])]
     categories = [column for column in X if column not in numeric and X[column].nunique() <= MOST_LEVELS]
