@@ -17,7 +17,8 @@ from extranets.predictor.distributions.student import FEWEST_ROWS
 
 def quick(**changes):
     settings = {"hidden_layer_sizes": (20,), "learning_rate_init": 0.01, "max_iter": 30, "numeric_encoding": None}
-    return ExtraNetsRegressor(**{"n_estimators": 6, "random_state": 0, **settings, **changes})
+    usual = {"n_estimators": 6, "random_state": 0, "distribution": "student"}
+    return ExtraNetsRegressor(**{**usual, **settings, **changes})
 
 
 def heavy(n, dof=3.0, seed=0):

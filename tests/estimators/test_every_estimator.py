@@ -89,7 +89,8 @@ def test_the_parts_make_the_whole(model, table):
 def test_intervals_are_central_and_nested(model, table):
     bounds = model.predict_interval(table[2], [0.5, 0.9, 0.99])
     assert (np.diff(bounds[:, 1], axis=1) > 0).all() and (np.diff(bounds[:, 0], axis=1) < 0).all()
-    np.testing.assert_allclose(bounds.mean(axis=1), np.repeat(model.predict(table[2])[:, None], 3, axis=1))
+    if model.distribution_.name != "empirical":  # which need not be symmetric
+        np.testing.assert_allclose(bounds.mean(axis=1), np.repeat(model.predict(table[2])[:, None], 3, axis=1))
     np.testing.assert_allclose(model.predict_quantiles(table[2], [0.05, 0.95]), bounds[:, :, 1])
     np.testing.assert_allclose(np.stack(model.predict_dist(table[2]).interval(0.9), axis=1), bounds[:, :, 1])
 
