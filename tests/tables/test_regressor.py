@@ -344,6 +344,8 @@ def test_conformal_columns_are_found_by_name(tmp_path):
         model.predict_interval(new.drop(columns="side"))
     with pytest.raises(ValueError, match="groups of the new rows are needed"):
         by_hand.predict_interval(new)
+    again.update(held, rent)  # which forgets the groups
+    assert again.predict_interval(new.drop(columns="side"), 0.8).shape == (40, 2)
     model.conformalize(held, rent)
     assert model.beside_columns_ == {} and model.predict_interval(new, 0.8).shape == (40, 2)
 

@@ -230,6 +230,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """One number where the target was a vector. Shape: ``(n_outputs,)``."""
         return float(values[0]) if self.target_is_vector_ else values
 
+    @property
+    def needs_beside_(self) -> tuple[str, ...]:
+        """What intervals need of new rows besides their features: some of "groups" and "weights"."""
+        return self._readable().strata.asks_for
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 

@@ -160,7 +160,7 @@ class Predictor:
 
     def bounds(self, X: Any, levels: Array, machine: Machine, beside: Beside = NOTHING) -> tuple[Components, Array]:
         """Components, and central intervals. Shape: levels ``(k,)`` -> ``(n[, n_outputs], 2, k)``."""
-        self._check_beside(beside)
+        self.strata.check_new(beside)
         predictive = self.predictive(X, machine)
         bounds = self._latent_bounds(X, predictive, levels, machine, beside)
         return predictive.components(), self.units.link.target(bounds, trailing=2)
@@ -179,7 +179,7 @@ class Predictor:
 
     def quantiles(self, X: Any, levels: Array, machine: Machine, beside: Beside = NOTHING) -> Array:
         """Of the predictive distribution: what central intervals end at. Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
-        self._check_beside(beside)
+        self.strata.check_new(beside)
         predictive = self.predictive(X, machine)
         if self.conformal is not None:
             found = self.conformal.quantiles(predictive.latent, levels, self.construction(), beside)
@@ -192,7 +192,7 @@ class Predictor:
 
     def frozen(self, X: Any, machine: Machine, beside: Beside = NOTHING) -> rv_continuous_frozen:
         """The predictive distribution, as one of scipy."""
-        self._check_beside(beside)
+        self.strata.check_new(beside)
         predictive = self.predictive(X, machine)
         if self.conformal is not None:
             return self.conformal.frozen(predictive, self.construction(), beside)
@@ -219,10 +219,13 @@ class Predictor:
         """Whether the interval's own bounds are those of the predictive distribution."""
         return self.interval_in_use.predictive and self.adaptive is None and self.conformal is None
 
-    def _check_beside(self, beside: Beside) -> None:
-        """Refuse groups and weights that nothing asks for."""
-        if self.conformal is None and not self._bounds_are_quantiles:
-            FROM_BEFORE.check_new(beside)
+    @property
+    def strata(self) -> Strata:
+        """With which known rows intervals compare new ones; plain where they compare with none."""
+        if self.conformal is not None:
+            return self.conformal.strata
+        interval = self.interval_in_use
+        return interval.strata if self.adaptive is None and isinstance(interval, PlusBounds) else FROM_BEFORE
 
     # -- rows unlike those of training ---------------------------------------------------------------------------------
 

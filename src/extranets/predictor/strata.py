@@ -93,12 +93,18 @@ class Strata:
     @property
     def plain(self) -> bool:
         """Whether all new rows are compared with all known ones alike."""
-        return self.names is None and self.weights is None
+        return not self.asks_for
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """What must be known about new rows: some of "groups" and "weights"."""
+        known = {"groups": self.names, "weights": self.weights}
+        return tuple(name for name, values in known.items() if values is not None)
 
     def check_new(self, beside: Beside) -> None:
         """Refuse, by a ``ValueError``, new rows about which too little is known, or more than was asked for."""
-        for name, known, given in (("groups", self.names, beside.groups), ("weights", self.weights, beside.weights)):
-            if (known is None) != (given is None):
+        for name, given in vars(beside).items():
+            if (name in self.asks_for) != (given is not None):
                 raise ValueError(
                     f"{name} of the new rows are needed, for intervals were made with {name}; pass {name}=."
                     if given is None

@@ -356,14 +356,21 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         -------
         dict with the keys of those that are needed
         """
-        asked = {"groups": groups, "weights": weights}
-        named = {name: self.beside_columns_.get(name) if each is None else each for name, each in asked.items()}
-        return columns_beside(self._frame(X), named, self.na_values)
+        needed = getattr(self.regressor_, "needs_beside_", ())
+        columns = {name: column for name, column in self.beside_columns_.items() if name in needed}
+        given = {"groups": groups, "weights": weights}
+        return columns_beside(
+            self._frame(X), columns | {name: each for name, each in given.items() if each is not None}, self.na_values
+        )
 
     def _remember_beside(self, X: Any, groups: Any, weights: Any) -> dict[str, Any]:
-        asked = {"groups": groups, "weights": weights}
-        self.beside_columns_ = {name: each for name, each in asked.items() if isinstance(each, str)}
-        return self.beside(X, groups, weights)
+        given = {"groups": groups, "weights": weights}
+        self.beside_columns_ = {name: each for name, each in given.items() if isinstance(each, str)}
+        return (
+            columns_beside(self._frame(X), given, self.na_values)
+            if any(each is not None for each in given.values())
+            else {}
+        )
 
     @property
     def loss_curve_(self) -> Any:
