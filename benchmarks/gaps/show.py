@@ -35,9 +35,9 @@ def sections(records: list[Record]) -> Iterator[Section]:
             for row in average:
                 values = [_value(found, row["method"], each, score) for each in chosen]
                 row["all"] = f"{np.mean(values):.{digits}f}"
-            yield Section(f"Real tables, {region}: {score.replace('_', ' ')}, mean over features", average)
+            yield Section(f"Regions left out, {region}: {score.replace('_', ' ')}, mean over features", average)
     left_out = [dataset for dataset in others if dataset.split()[1] != HOME]
-    yield Section("Real tables: log-likelihood of the worst feature", rows(found, methods, left_out, _worst))
+    yield Section("Regions left out: log-likelihood of the worst feature", rows(found, methods, left_out, _worst))
 
 
 def rows(found: Found, methods: list[str], datasets: list[str], cell: Callable[[list[Record]], str]) -> Rows:

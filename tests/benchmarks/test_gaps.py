@@ -82,9 +82,9 @@ def test_records_become_tables():
     found = dict(sections(records))
     assert found["Simulated tables: coverage of 90 % intervals"] == [{"method": "stack", "line gap": "0.50"}]
     assert {"method": "stack", "boston gap": "-2.50", "all": "-2.50"} in found[
-        "Real tables, gap: log likelihood, mean over features"
+        "Regions left out, gap: log likelihood, mean over features"
     ]
-    assert found["Real tables: log-likelihood of the worst feature"] == [{"method": "stack", "boston gap": "-4.00"}]
+    assert found["Regions left out: log-likelihood of the worst feature"] == [{"method": "stack", "boston gap": "-4.00"}]
     assert any("0.250 / 0.500" in row.values() for rows in found.values() for row in rows)
 
 
