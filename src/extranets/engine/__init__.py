@@ -7,11 +7,13 @@ specification that both are tested against. ``variational`` and ``pbp`` train Ga
 """
 
 from extranets.engine import pbp, variational
+from extranets.engine.checkpoints import keeping
 from extranets.engine.data import TrainingData
 from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, moments, train, train_all
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
 from extranets.engine.options import Options, Trained, Training, joined
 from extranets.engine.passes import Passes
+from extranets.engine.workers import WorkersLost
 
 __all__ = [
     "DEVICES",
@@ -24,10 +26,12 @@ __all__ = [
     "Training",
     "TrainingData",
     "TrainingDiverged",
+    "WorkersLost",
     "forward",
     "gradient",
     "jacobian",
     "joined",
+    "keeping",
     "moments",
     "pbp",
     "random_words",

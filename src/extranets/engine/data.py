@@ -90,7 +90,7 @@ class TrainingData:
         """How often each row stands in ``sample``, which is a row of ``counts``, or -1 for every row once. Shape: ``(n,)``."""
         return np.ones(len(self.X), dtype=int) if self.counts is None or sample < 0 else self.counts[sample]
 
-    def of_members(self, some: slice) -> TrainingData:
+    def of_members(self, some: slice | npt.NDArray[np.intp]) -> TrainingData:
         """The data for some of the members of a call: the same rows, and these members' entries of ``count_rows``."""
         part = copy.copy(self)
         if self.count_rows is not None:

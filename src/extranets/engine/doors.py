@@ -10,10 +10,13 @@ import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
 from extranets.engine import native
+from extranets.engine.checkpoints import Checkpoint
 from extranets.engine.data import TrainingData
 from extranets.engine.native import TrainingDiverged
 from extranets.engine.options import Options, Trained, Training
 from extranets.engine.passes import Passes
+from extranets.engine.pieces import Place, train_in_pieces
+from extranets.engine.workers import Workers
 from extranets.networks import Ensemble, Members
 
 Device = Literal["cpu", "cuda"]
@@ -84,7 +87,8 @@ def train_all(
     """Train several ensembles in one call, each with its own networks, rows and options.
 
     Every result is what :func:`train` gives for its training alone, to the last bit. On the CPU the members of all trainings
-    wait in one queue, so that no thread idles before all are done. A GPU does one training after the other.
+    wait in one queue, so that no thread idles before all are done. A GPU does one training after the other. Within
+    ``joblib.parallel_config`` with a named backend, its workers train; within :func:`keeping`, results are kept in a folder.
 
     Parameters
     ----------
@@ -107,9 +111,17 @@ def train_all(
     >>> len(small.ensemble.parameters), len(large.ensemble.parameters)
     (26, 50)
     """
-    if device == "cuda":
-        return list(_cuda().train_all(trainings, progress=progress))
-    return native.train_all(trainings, n_threads=n_threads, progress=progress)
+    here = _train_on_gpu if device == "cuda" else native.train_all
+    workers, checkpoint = Workers.worth_asking(trainings), Checkpoint.active()
+    if workers is None and checkpoint is None:
+        return here(trainings, n_threads=n_threads, progress=progress)
+    return train_in_pieces(trainings, Place(device, n_threads, here, workers, checkpoint), progress)
+
+
+def _train_on_gpu(
+    trainings: Sequence[Training], *, n_threads: int = 1, progress: Callable[[float], object] | None = None
+) -> list[Trained | TrainingDiverged]:
+    return list(_cuda().train_all(trainings, progress=progress))
 
 
 def forward(

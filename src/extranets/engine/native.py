@@ -128,13 +128,19 @@ def in_any_start(options: Options) -> str:
 
 def diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> TrainingDiverged | None:
     """The error that names the members whose loss was not finite; None where all were."""
-    which = np.flatnonzero(outcomes == _NOT_FINITE)
-    if len(which) == 0:
-        return None
-    names = ", ".join(str(int(i)) for i in members.ids[which[:10]]) + (", ..." if len(which) > 10 else "")
+    ids = [int(i) for i in members.ids[outcomes == _NOT_FINITE]]
+    return _diverged(len(members), ids, end_of_sentence) if ids else None
+
+
+def diverged_members(members: Members, ids: Sequence[int], options: Options) -> TrainingDiverged:
+    """The same for members that are known by their ids."""
+    return _diverged(len(members), ids, in_any_start(options))
+
+
+def _diverged(n_members: int, ids: Sequence[int], end_of_sentence: str) -> TrainingDiverged:
+    names = ", ".join(map(str, ids[:10])) + (", ..." if len(ids) > 10 else "")
     return TrainingDiverged(
-        f"The loss of {len(which)} of {len(members)} networks (member {names}) was not finite {end_of_sentence}.",
-        [int(i) for i in members.ids[which]],
+        f"The loss of {len(ids)} of {n_members} networks (member {names}) was not finite {end_of_sentence}.", ids
     )
 
 
