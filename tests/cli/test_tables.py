@@ -882,3 +882,25 @@ def test_update_lets_intervals_follow_and_keeps_what_the_file_says(visits, here,
     )
     missing = here("update", tmp_path / "none.xnet", visits / "test.csv")
     assert missing.returncode == 2 and "there is no file" in " ".join(missing.stderr.split())
+
+
+def test_a_fit_with_a_checkpoint_goes_on_and_writes_the_same_model(here, tmp_path):
+    table = pandas.DataFrame({"x": np.linspace(0, 1, 60)}).assign(y=lambda t: 10 + t.x**2 + 0.1 * np.sin(99 * t.x))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    quick = ["--effort", "low", "--folds", "2", "--quiet", "--json"]
+    predictions = []
+    for name in ("plain", "kept", "again"):
+        given = [] if name == "plain" else ["--checkpoint", tmp_path / "folder"]
+        here("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / name, *given, *quick)
+        predictions.append(here("predict", tmp_path / name, tmp_path / "t.csv", "-o", "-").stdout)
+    assert predictions[0] == predictions[1] == predictions[2]
+    n_files = len(list((tmp_path / "folder").iterdir()))
+    assert n_files
+    for given, words in (
+        (["--tune", "5"], "--checkpoint and --tune do not go together"),
+        (["--method", "pbp"], "pbp trains a single network"),
+    ):
+        refused = here("fit", tmp_path / "t.csv", "-t", "y", "--checkpoint", tmp_path / "folder", *given)
+        assert refused.returncode == 2 and words in " ".join(refused.stderr.split())
+    refused = here("fit", tmp_path / "t.csv", "-t", "y", "--checkpoint", tmp_path / "t.csv")
+    assert refused.returncode == 2 and "--checkpoint takes a folder" in " ".join(refused.stderr.split())

@@ -86,6 +86,14 @@ Bounds = Annotated[
         "never negative in the table is never predicted to be (stack and extra-nets); --bounds none none allows it.",
     ),
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Keep networks in this folder as they are trained. The same command goes on from there after a crash or a stop, and "
+        "writes the same model.",
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Let new categories and new gaps stop a prediction, instead of only warning.")
 ]
@@ -112,6 +120,7 @@ def fit(
     na: Missing = None,
     drop_missing_target: DropMissing = False,
     strict: Strict = False,
+    checkpoint: Checkpoint = None,
     folds: Folds = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -143,8 +152,11 @@ def fit(
 
       extranets fit train.csv -t share --bounds 0 100
 
+      extranets fit large.parquet -t price --checkpoint fit-of-large
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
+    from extranets.engine import keeping
     from extranets.tables import TableRegressor, fit_table
 
     begin = perf_counter()
@@ -152,6 +164,7 @@ def fit(
     check_output(output, table)
     method = method or ("stack" if preset is None else "extra-nets")
     _check_search(folds, tune, method)
+    _check_checkpoint(checkpoint, tune, method)
     named = _named_settings(method, effort, preset) | named_bounds(bounds)
     network, given = _network(method, named, set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
@@ -163,9 +176,10 @@ def fit(
     )
     told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
     judged: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
-    held_out = fit_table(
-        model, training.X, training.y, budget=tune, fixed=given, listener=told, **judged, **training.order
-    )
+    with keeping(checkpoint):
+        held_out = fit_table(
+            model, training.X, training.y, budget=tune, fixed=given, listener=told, **judged, **training.order
+        )
     asked = {
         "id": id,
         "group": group,
@@ -189,6 +203,23 @@ def _check_search(folds: int, tune: float | None, method: str) -> None:
         raise typer.BadParameter(f"--tune is for --method stack; the settings of {method} are not searched for.")
     if not 0 < tune < float("inf"):
         raise typer.BadParameter(f"--tune takes a positive number of seconds; got {tune:g}.")
+
+
+def _check_checkpoint(checkpoint: Path | None, tune: float | None, method: str) -> None:
+    from extranets.estimators import METHODS
+
+    if checkpoint is None:
+        return
+    if tune is not None:
+        raise typer.BadParameter(
+            "--checkpoint and --tune do not go together: what a search tries depends on the clock."
+        )
+    if method in METHODS and not METHODS[method].keeps_networks:
+        raise typer.BadParameter(
+            f"{method} trains a single network, of which no part could be kept; leave --checkpoint out."
+        )
+    if checkpoint.exists() and not checkpoint.is_dir():
+        raise typer.BadParameter(f"--checkpoint takes a folder; {checkpoint} is a file.")
 
 
 def _network(

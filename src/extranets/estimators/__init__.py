@@ -1,5 +1,6 @@
 """scikit-learn estimators."""
 
+from extranets.estimators.base import NetsRegressor
 from extranets.estimators.bootstrap_nets import BootstrapNetsRegressor
 from extranets.estimators.deep_ensemble import DeepEnsembleRegressor
 from extranets.estimators.delta_method import DeltaMethodRegressor
@@ -11,7 +12,7 @@ from extranets.estimators.stacked_nets import StackedNetsRegressor
 from extranets.estimators.variational import VariationalRegressor
 
 # Names for command lines and tables.
-METHODS = {
+METHODS: dict[str, type[NetsRegressor]] = {
     "stack": StackedNetsRegressor,
     "extra-nets": ExtraNetsRegressor,
     "bootstrap": BootstrapNetsRegressor,

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
+from numbers import Integral
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +20,7 @@ from extranets._arrays import Array
 from extranets._progress import progress_line, thread_count
 from extranets._random import draw_seed
 from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, satisfies_constraints
-from extranets.engine import Machine
+from extranets.engine import Machine, keeping
 from extranets.estimators import storing
 from extranets.estimators.fitted import Fit, fit_info
 from extranets.estimators.mean_and_std import MeanAndStd
@@ -68,6 +69,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     expects: ClassVar[bool] = (
         False  # whether to keep scores, estimated on held-out rows, that predict those on new rows
     )
+    keeps_networks: ClassVar[bool] = True  # whether `engine.train` trains them, which can keep them in a folder
     leaves_rows_out: ClassVar[bool] = False  # whether `Sample.parting` has a say in a fit
     source_kind: ClassVar[type[Source]]  # what predicts
     noise_kinds: ClassVar[tuple[type[Noise], ...]]  # kinds of noise that a fit can learn
@@ -80,7 +82,16 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Train the networks and estimate the noise.
 
         Intervals are learned from errors on rows that networks left out. Rows are left out at random, which is right where new
@@ -99,13 +110,22 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         time : array of shape (n_samples,), optional
             Numbers or dates. The rows are parted into blocks in their order; networks that are judged by a block saw nothing
             but earlier ones, and the earliest block is never left out. Only for estimators that leave rows out.
+        checkpoint : path of a folder, optional
+            Networks are kept there as they are trained. The same fit, after a crash or a stop, takes them from there and goes on, with
+            the same result to the last bit. Needs an integer ``random_state``. The folder may be deleted after the fit.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        Within ``joblib.parallel_config(backend="dask")``, or ``"ray"`` or ``"loky"``, the workers of that backend train the networks.
+        docs/scale.md says how.
         """
         begin = monotonic()
         self.check_parameters()
+        self._check_checkpoint(checkpoint)
         for name in self._set_by_others:
             self.__dict__.pop(name, None)
         if not self._grows():
@@ -122,11 +142,24 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         )
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
         sample = Sample(units.x.apply(X), units.standardised(columns), weight, data, used, parting)
-        found = self._fit(sample, units)
+        with keeping(checkpoint):
+            found = self._fit(sample, units)
         model = replace(found.model, seen=SeenRows.of(X, columns), novelty=Novelty.learn(sample.X))
         # Nothing failed: only now is the estimator fitted.
         self.set_fitted(replace(found, model=model), fit_info(X.shape, begin))
         return self
+
+    def _check_checkpoint(self, checkpoint: str | os.PathLike[str] | None) -> None:
+        if checkpoint is None:
+            return
+        if not self.keeps_networks:
+            raise ValueError(
+                f"{type(self).__name__} trains a single network, of which no part could be kept; leave checkpoint out."
+            )
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(
+                f"checkpoint needs an integer random_state, by which a later fit trains the same networks; got {self.random_state!r}."
+            )
 
     def _parting(self, groups: Any, time: Any, used: npt.NDArray[np.bool_]) -> Parting | None:
         """Which of the rows that are used are left out together. Shape: used ``(n_samples,)``."""

@@ -87,6 +87,7 @@ class PBPRegressor(NetsRegressor):
     n_passes: int = 100
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
+    keeps_networks: ClassVar[bool] = False
     source_kind: ClassVar[type[Source]] = GaussianWeights
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     extra_types: ClassVar[dict[str, Any]] = {"n_iter_": int}

@@ -97,6 +97,7 @@ class VariationalRegressor(AdamRegressor):
     gradient: Literal["reparameterised", "graves"] = "reparameterised"
 
     changeable: ClassVar[tuple[str, ...]] = ("n_passes",)
+    keeps_networks: ClassVar[bool] = False
     source_kind: ClassVar[type[Source]] = WeightSamples
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -127,7 +127,16 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn what the columns are, and fit a clone of the regressor to them.
 
         Intervals are learned from errors on rows that networks left out: at random, unless rows have something in common. Give
@@ -143,6 +152,9 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             What names the group of each row. A column that is named here is no feature.
         time : name of a column of X, or array of shape (n_samples,), optional
             Dates or numbers. A column that is named here stays a feature.
+        checkpoint : path of a folder, optional
+            Networks are kept there as they are trained, so that the same fit goes on after a stop. Needs a regressor with an integer
+            ``random_state``.
 
         Returns
         -------
@@ -166,17 +178,20 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             X = frame.drop(columns=name)
         given = {"sample_weight": sample_weight, "groups": groups, "time": time}
         given = {name: values for name, values in given.items() if values is not None}
-        self._refuse_strangers(given)
-        return self.fit_with(X, y, lambda encoded: clone(self._unfitted()).fit(encoded, y, **given), **given)
+        kept = {} if checkpoint is None else {"checkpoint": checkpoint}
+        self._refuse_strangers(given | kept)
+        return self.fit_with(X, y, lambda encoded: clone(self._unfitted()).fit(encoded, y, **given, **kept), **given)
 
     def _refuse_strangers(self, given: Mapping[str, Any]) -> None:
-        """Groups or times that the regressor does not ask for."""
+        """Groups, times or a checkpoint that the regressor does not ask for."""
         inside = self._unfitted()
         for name in ("groups", "time"):
             if name in given and not has_fit_parameter(inside, name):
                 raise TypeError(
                     f"{name} says which rows are left out together, but {type(inside).__name__} takes none."
                 )
+        if "checkpoint" in given and not has_fit_parameter(inside, "checkpoint"):
+            raise TypeError(f"{type(inside).__name__} has no networks to keep; leave checkpoint out.")
 
     @property
     def leaves_rows_out(self) -> bool:
