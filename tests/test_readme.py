@@ -1,4 +1,4 @@
-"""The Python in the README, docs/scikit_learn.md and docs/conformal.md is run as it stands."""
+"""The Python in the README and in documents is run as it stands."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
+from extranets import StackedNetsRegressor
+from extranets.data import linear_process
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
 
-def run_code(page: Path) -> dict[str, Any]:
+def run_code(page: Path, without: str = "nothing of this kind", **given: Any) -> dict[str, Any]:
+    """All blocks but those with a word in them, which need something that is not here."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    blocks = [block for block in blocks if not re.search(without, block)]
     assert blocks
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = dict(given)
     for block in blocks:
         exec(compile(block, str(page), "exec"), namespace)
     return namespace
@@ -58,6 +63,16 @@ def test_conformal_promises_are_kept_on_the_page_about_them(capsys):
     assert max(abs(below - 0.05), abs(above - 0.05)) < 4 * 0.017  # the held-out rows vary, too
     assert hills > 0.9 - 4 * 0.04 and plain > 0.9 - 4 * 0.03
     assert names["totals"].std() > 1.1 * names["independent"] and names["bounds"].shape == (500, 2)
+
+
+def test_fits_on_workers_and_with_a_checkpoint_are_those_without(monkeypatch, tmp_path):
+    """docs/scale.md but for what needs a cluster, which tests/engine/test_workers.py has."""
+    monkeypatch.chdir(tmp_path)
+    X_train, y_train, X_test, _ = linear_process(80, random_state=0).split(60)
+    names = run_code(ROOT / "docs" / "scale.md", without="dask|ray", X_train=X_train, y_train=y_train)
+    expected = StackedNetsRegressor(random_state=0).fit(X_train, y_train).predict(X_test)
+    np.testing.assert_array_equal(names["model"].predict(X_test), expected)
+    assert list((tmp_path / "fit-of-rents").iterdir())
 
 
 @pytest.mark.parametrize("target", ["make demo", "make test"])
