@@ -84,7 +84,9 @@ def test_records_become_tables():
     assert {"method": "stack", "boston gap": "-2.50", "all": "-2.50"} in found[
         "Regions left out, gap: log likelihood, mean over features"
     ]
-    assert found["Regions left out: log-likelihood of the worst feature"] == [{"method": "stack", "boston gap": "-4.00"}]
+    assert found["Regions left out: log-likelihood of the worst feature"] == [
+        {"method": "stack", "boston gap": "-4.00"}
+    ]
     assert any("0.250 / 0.500" in row.values() for rows in found.values() for row in rows)
 
 
