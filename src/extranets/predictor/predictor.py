@@ -224,7 +224,7 @@ class Predictor:
         """With which known rows intervals compare new ones; plain where they compare with none."""
         if self.conformal is not None:
             return self.conformal.strata
-        interval = self.interval_in_use
+        interval = self.intervals.get(self.interval)  # None: what asks for its bounds says what to do
         return interval.strata if self.adaptive is None and isinstance(interval, PlusBounds) else FROM_BEFORE
 
     # -- rows unlike those of training ---------------------------------------------------------------------------------
