@@ -148,6 +148,7 @@ def test_the_same_seed_gives_the_same_model(rents, tmp_path, extranets):
         (["--jobs", "0"], ["--jobs 0 has no meaning"]),
         (["--seed", "5000000000"], ["--seed", "4294967295"]),
         (["--bounds", "0", "many"], ["--bounds takes two numbers", "0 many"]),
+        (["--target-transform", "ln"], ["target_transform", "'ln'"]),
         (["--bounds", "5", "1"], ["a lower and a larger upper number"]),
         (["--folds", "401"], ["--folds 401", "only 400 rows"]),
     ],
@@ -818,7 +819,7 @@ def test_compare_by_time(visits, here):
     assert all(rmse[0][name] > rmse[1][name] for name in ("stack", "extra-trees"))
 
 
-def test_bounds_of_the_target(here, tmp_path):
+def test_bounds_and_transforms_of_the_target(here, tmp_path):
     random = np.random.default_rng(0)
     x = random.normal(size=80)
     pandas.DataFrame({"x": x, "y": np.clip(50 + 40 * x, 0, 100)}).to_csv(tmp_path / "t.csv", index=False)
@@ -828,6 +829,8 @@ def test_bounds_of_the_target(here, tmp_path):
     new = pandas.DataFrame({"x": [-5.0, 5.0]})
     lower, upper = package.load(tmp_path / "m.xnet").predict_interval(new).T
     assert lower[0] < 0 and upper[1] == 100
+    here("fit", tmp_path / "t.csv", "-t", "y", "--target-transform", "sqrt", *quick)
+    assert package.load(tmp_path / "m.xnet").settings_["target_transform"] == "sqrt"
     refused = here("fit", tmp_path / "t.csv", "-t", "y", "--bounds", 0, 50, *quick)
     assert refused.returncode and "not within bounds=(0, 50)" in refused.stderr
 

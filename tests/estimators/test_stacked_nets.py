@@ -123,7 +123,8 @@ def test_keep_prob_thins_the_networks(table):
 
 def test_settings_tell_what_was_trained(fitted):
     settings = fitted.settings_
-    assert settings.keys() == {"n_folds", "models", "noise_model", "distribution"} and settings["n_folds"] == 3
+    told = {"n_folds", "models", "noise_model", "distribution", "target_transform"}
+    assert settings.keys() == told and settings["n_folds"] == 3
     weights = [each["weight"] for each in settings["models"]]
     assert sum(weights) == pytest.approx(1) and min(weights) >= 0
     assert [weight for weight in weights if weight > 0] == fitted.model_.source.weights.tolist()

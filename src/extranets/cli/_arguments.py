@@ -94,6 +94,11 @@ def named_bounds(pair: tuple[str, str] | None) -> dict[str, Any]:
     return {"bounds": None if ends == [None, None] else tuple(ends)}
 
 
+def named_transform(text: str | None) -> dict[str, Any]:
+    """``--target-transform NAME`` as a parameter of the method."""
+    return {} if text is None else {"target_transform": _value(text)}
+
+
 def kinds(pairs: list[str] | None, target: str) -> tuple[dict[str, str], str | None]:
     """``--kind column=kind`` pairs: the kinds of the features; and how the target is written, if its kind says so."""
     found = {}

@@ -17,6 +17,7 @@ from extranets.cli._arguments import (
     check_output,
     kinds,
     named_bounds,
+    named_transform,
     settings,
 )
 from extranets.cli._options import (
@@ -94,6 +95,15 @@ Checkpoint = Annotated[
         "writes the same model.",
     ),
 ]
+Transform = Annotated[
+    str | None,
+    typer.Option(
+        "--target-transform",
+        metavar="NAME",
+        help="What the networks learn: log, sqrt or another power between 0 and 1 of a target that is never negative; none; or auto, "
+        "which decides by held-out scores. Everything is printed in the target's own units. Default: auto for stack, else none.",
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Let new categories and new gaps stop a prediction, instead of only warning.")
 ]
@@ -112,6 +122,7 @@ def fit(
     set: Set = None,
     tune: Tune = None,
     bounds: Bounds = None,
+    target_transform: Transform = None,
     id: Id = None,
     group: Group = None,
     time: Time = None,
@@ -165,7 +176,7 @@ def fit(
     method = method or ("stack" if preset is None else "extra-nets")
     _check_search(folds, tune, method)
     _check_checkpoint(checkpoint, tune, method)
-    named = _named_settings(method, effort, preset) | named_bounds(bounds)
+    named = _named_settings(method, effort, preset) | named_bounds(bounds) | named_transform(target_transform)
     network, given = _network(method, named, set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)

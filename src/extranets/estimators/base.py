@@ -16,13 +16,14 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from extranets import model_file
-from extranets._arrays import Array
+from extranets._arrays import Array, Float32
 from extranets._progress import progress_line, thread_count
 from extranets._random import draw_seed
 from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, satisfies_constraints
 from extranets.engine import Machine, keeping
 from extranets.estimators import storing
 from extranets.estimators.fitted import Fit, fit_info
+from extranets.estimators.linking import link_for
 from extranets.estimators.mean_and_std import MeanAndStd
 from extranets.estimators.settings import hidden_units
 from extranets.estimators.validation import check_levels, check_table, check_training_table
@@ -35,13 +36,14 @@ from extranets.predictor.export import export
 from extranets.predictor.frames import interval_frame
 from extranets.predictor.intervals import Calibrated, Total
 from extranets.predictor.limits import Limits, ends_of
-from extranets.predictor.link import Link
 from extranets.predictor.novelty import Novelty
 from extranets.predictor.part import Distribution, Interval, Noise, Source
+from extranets.predictor.powers import Powers
 from extranets.predictor.predictive import Predictive
 from extranets.predictor.seen import SeenRows
 from extranets.predictor.strata import Beside, Strata
 from extranets.predictor.units import fingerprint
+from extranets.stacking import likely_powers
 from extranets.uncertainty.components import Components
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     _: KW_ONLY
     n_jobs: int | None = None
     bounds: tuple[float | None, float | None] | Literal["auto"] | None = None
+    target_transform: Literal["auto", "log", "sqrt"] | float | None = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
@@ -133,15 +136,15 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         X, y, weight, used = check_training_table(self, X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
         parting = self._parting(groups, time, used)
         columns = y.reshape(len(y), -1)
-        link = Link(Limits.of(self.bounds, columns))
-        units = Units(
-            Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None)),
-            Scaling.of(link.latent(columns), weight, "y"),
-            y.ndim == 1,
-            link,
-        )
+        x = Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None))
+        inputs = x.apply(X)
+        link = link_for(
+            self.bounds, self.target_transform, columns, weight,
+            lambda limits: self._chosen_powers(inputs, columns, weight, parting, limits),
+        )  # fmt: skip
+        units = Units(x, Scaling.of(link.latent(columns), weight, "y"), y.ndim == 1, link)
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
-        sample = Sample(units.x.apply(X), units.standardised(columns), weight, data, used, parting)
+        sample = Sample(inputs, units.standardised(columns), weight, data, used, parting)
         with keeping(checkpoint):
             found = self._fit(sample, units)
         model = replace(found.model, seen=SeenRows.of(X, columns), novelty=Novelty.learn(sample.X))
@@ -160,6 +163,14 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"checkpoint needs an integer random_state, by which a later fit trains the same networks; got {self.random_state!r}."
             )
+
+    def _chosen_powers(
+        self, X: Float32, y: Array, weight: Array, parting: Parting | None, limits: Limits | None
+    ) -> Powers | None:
+        """What ``target_transform="auto"`` becomes. A warm start goes on with what the last fit chose."""
+        if self._grows():
+            return self.model_.units.link.powers
+        return likely_powers(X, y, weight, parting, limits, self._machine(), self._watch)
 
     def _parting(self, groups: Any, time: Any, used: npt.NDArray[np.bool_]) -> Parting | None:
         """Which of the rows that are used are left out together. Shape: used ``(n_samples,)``."""
@@ -225,7 +236,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     @property
     def noise_variance_(self) -> float | Array | None:
         model = self._readable()
-        if model.noise.differs:
+        if model.noise.differs or model.units.link.powers is not None:
             return None
         return self._by_output(model.noise.factor * model.units.y.scale**2)
 

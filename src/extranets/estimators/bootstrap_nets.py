@@ -123,7 +123,8 @@ class BootstrapNetsRegressor(TrainedRegressor):
 
     @property
     def oob_prediction_(self) -> Array:
-        return self.model_.units.as_target(self.model_.units.y.undo(self._out_of_bag))
+        units = self.model_.units
+        return units.as_target(units.link.target(units.y.undo(self._out_of_bag)))
 
     def _check_combinations(self) -> None:
         if self.interval == "jackknife+" and self.noise != "oob":

@@ -143,7 +143,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     {chosen_distribution}
     {distance}
     {warm_start}
-    {chosen_bounds}
+    {bounded}
     {common}
 
     Attributes

@@ -150,11 +150,11 @@ class MCDropoutRegressor(TrainedRegressor):
         std = np.sqrt(self._pass_variance(model, tau))
         assert isinstance(model.source, DropoutPasses)  # which `source_kind` sees to
         step = max(1, BLOCK_SIZE // model.source.n_members)
-        total = 0.0
+        total, latent = float(model.units.link.log_slope(y).mean(axis=1).sum()), model.units.link.latent(y)
         for begin in range(0, len(y), step):
             rows = slice(begin, begin + step)
             predicted = model.units.y.undo(model.source.members(model.units.x.apply(X[rows]), self._machine()))
-            total += len(y[rows]) * mixture_log_likelihood(y[rows], predicted, np.broadcast_to(std, y[rows].shape))
+            total += len(y[rows]) * mixture_log_likelihood(latent[rows], predicted, np.broadcast_to(std, y[rows].shape))
         return total / len(y)
 
     def _pass_variance(self, model: Predictor, tau: float | Array | None) -> Array:

@@ -41,6 +41,7 @@ from extranets.uncertainty.components import HeldOut
 OFFERED: tuple[type[Interval], ...] = (Calibrated, Total)
 # What `settings_` tells, about every model in it, and about those that are networks.
 CHOSEN: dict[str, Any] = {"n_folds": int, "models": list[dict[str, Any]], "noise_model": str, "distribution": str}
+SINCE: dict[str, Any] = {"target_transform": str}  # what files of early versions do not tell
 OF_MODELS: dict[str, Any] = {"hidden_layer_sizes": tuple[int, ...], "weight": float, "r2": float}
 OF_NETWORKS: dict[str, Any] = {
     "numeric_encoding": str | None,
@@ -96,13 +97,13 @@ class StackedNetsRegressor(NetsRegressor):
     {distance}
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained and predict. ``"cuda"`` needs an NVIDIA GPU and CuPy (``pip install cupy-cuda12x``).
-    {chosen_bounds}
+    {chosen_target}
     {common}
 
     Attributes
     ----------
     settings_ : dict
-        ``n_folds``, ``noise_model``, ``distribution``, and ``models``: a list of what was trained, with the settings, the
+        ``n_folds``, ``noise_model``, ``distribution``, ``target_transform`` (of every output, with commas between them), and ``models``: a list of what was trained, with the settings, the
         ``weight`` in the stack (0 for what was tried and is not in it), and ``r2``, the share of the variance explained on
         rows that were left out.
     held_out_scores_ : dict
@@ -137,6 +138,7 @@ class StackedNetsRegressor(NetsRegressor):
     distribution: str = "auto"
     distance_factor: float = 1.0
     bounds: tuple[float | None, float | None] | Literal["auto"] | None = "auto"
+    target_transform: Literal["auto", "log", "sqrt"] | float | None = "auto"
     device: engine.Device = "cpu"
 
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
@@ -147,7 +149,10 @@ class StackedNetsRegressor(NetsRegressor):
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, NetworkNoise)
     extra_types: ClassVar[dict[str, Any]] = {"settings_": dict[str, Any]}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: COMMON_CONSTRAINTS[name] for name in ("bounds", "n_jobs", "random_state", "verbose")},
+        **{
+            name: COMMON_CONSTRAINTS[name]
+            for name in ("bounds", "target_transform", "n_jobs", "random_state", "verbose")
+        },
         "effort": [StrOptions({"low", "medium", "high"})],
         "n_folds": [StrOptions({"auto"}), *HELD_OUT_CONSTRAINTS["n_folds"]],
         "members_per_fold": [Range(Integral, 1, 1000, closed="both")],
@@ -185,6 +190,7 @@ class StackedNetsRegressor(NetsRegressor):
             model = Predictor.from_rows(units, source, noise, evidence, OFFERED, self.interval, learn_shape)
             model = model.expecting(evidence, sample.y[rows]).widening(sample.X, self.distance_factor, self._machine())
         chosen = {"noise_model": name_of(noise), "distribution": model.distribution.name}
+        chosen["target_transform"] = "none" if units.link.powers is None else units.link.powers.names()
         return Fit(model, {"settings_": {"n_folds": found.n_folds, "models": found.tried, **chosen}})
 
     def _possible_noise_model(self, n_rows: int) -> str:
@@ -209,7 +215,7 @@ class StackedNetsRegressor(NetsRegressor):
         source, chosen = model.source, extras["settings_"]
         of_folds = isinstance(source, Stack) and all(type(each) is FoldNetworks for each in source.sources)
         require(of_folds, "the networks are not those of folds")
-        check_types(chosen, CHOSEN)
+        check_types(chosen, CHOSEN | SINCE, optional=SINCE)
         require(chosen["distribution"] in DISTRIBUTIONS, "there is no such distribution")
         require(1 <= chosen["n_folds"] <= n_rows, "so many folds cannot be")
         for each in chosen["models"]:

@@ -15,6 +15,8 @@ from extranets._arrays import Array
 from extranets.onnx_graph import Bounds, Graph, Value
 from extranets.predictor.frames import level_name
 from extranets.predictor.graph_parts import in_units
+from extranets.predictor.points import standard_points
+from extranets.predictor.powers import choose
 from extranets.predictor.predictor import Predictor
 from extranets.predictor.units import LARGEST_VALUE
 
@@ -48,13 +50,27 @@ def _predictions(model: Predictor, x: Value, levels: Array, ends: list[str]) -> 
         epistemic = epistemic + model.distance.graph(inputs)
     mean = in_units(mean, units.y)
     std = (epistemic + aleatoric).apply("Sqrt") * units.y.scale
-    outputs = {"mean": units.link.graph(mean), "sd": std}
+    outputs = _moments(model, mean, std)
     for end, (lower, upper) in zip(ends, _latent_bounds(model, inputs, mean, std, levels), strict=True):
         outputs |= {f"lower{end}": units.link.graph(lower), f"upper{end}": units.link.graph(upper)}
     # A graph cannot raise: rows that `predict` refuses become NaN.
     usable = standardised.apply("Abs").compare("LessOrEqual", LARGEST_VALUE)
     refused = onnx_graph.where(usable, 0.0, np.nan).sum(1).unsqueeze(1)
     return {name: value + refused for name, value in outputs.items()}
+
+
+def _moments(model: Predictor, mean: Value, std: Value) -> dict[str, Value]:
+    """Mean and standard deviation of the target, from those of the latent one. Shape: ``(n, n_outputs)`` each."""
+    link = model.units.link
+    if link.powers is None:
+        return {"mean": link.graph(mean), "sd": std}
+    points, shares = standard_points(model.distribution)
+    values = link.graph(mean.unsqueeze(2) + std.unsqueeze(2) * points, trailing=1)
+    found = values @ shares[:, None]
+    deviation = values - found
+    own = {"mean": found.squeeze(2), "sd": ((deviation * deviation) @ shares[:, None]).squeeze(2).apply("Sqrt")}
+    plain = {"mean": link.graph(mean), "sd": std}
+    return {name: choose(link.powers.curved, own[name], plain[name]) for name in own}
 
 
 def _latent_bounds(model: Predictor, inputs: Value, mean: Value, std: Value, levels: Array) -> Bounds:

@@ -66,10 +66,11 @@ class Limits:
         low, high = (along(end, trailing) for end in (self.low, self.high))
         return np.where(np.isinf(values), values, np.clip(values, low, high))
 
-    def graph(self, values: Value) -> Value:
-        """The same as a part of a graph. Shape: ``(..., n_outputs)``."""
+    def graph(self, values: Value, trailing: int = 0) -> Value:
+        """The same as a part of a graph."""
+        low, high = (along(end, trailing) for end in (self.low, self.high))
         finite = values.apply("Abs").compare("LessOrEqual", np.finfo(np.float64).max)
-        return where(finite, values.apply("Max", self.low).apply("Min", self.high), values)
+        return where(finite, values.apply("Max", low).apply("Min", high), values)
 
     def describe(self) -> str:
         """In words, for reports.

@@ -10,25 +10,28 @@ from extranets._arrays import Array
 from extranets.model_file import storable
 from extranets.onnx_graph import Value
 from extranets.predictor.limits import Limits
+from extranets.predictor.powers import Powers
 
 
 @storable("Link")
 @dataclass(frozen=True)
 class Link:
-    """A map that grows everywhere, and limits that nothing passes. Where there is neither, both targets are the same.
+    """Powers, a map that grows everywhere, and limits that nothing passes. Where there is neither, both targets are the same.
 
     Shapes: targets ``(..., n_outputs)`` with ``trailing`` further axes, such as levels; of one output, its axis may be missing.
     """
 
     limits: Limits | None = None
+    powers: Powers | None = None
 
     @property
     def is_plain(self) -> bool:
-        return self.limits is None
+        return self.limits is None and self.powers is None
 
     def of(self, output: int) -> Link:
         """That of one output."""
-        return Link(None if self.limits is None else self.limits.of_output(output))
+        limits = None if self.limits is None else self.limits.of_output(output)
+        return Link(limits, None if self.powers is None else self.powers.of_output(output))
 
     def ends(self, n_outputs: int) -> tuple[Array, Array]:
         """The limits, infinite where there is none. Shape: ``(n_outputs,)`` each."""
@@ -43,11 +46,15 @@ class Link:
 
     def unlimited(self, latent: Array, trailing: int = 0) -> Array:
         """In the user's units; limits do not matter."""
-        return latent
+        return latent if self.powers is None else self.powers.target(latent, trailing)
 
-    def latent(self, y: Array) -> Array:
-        """The inverse of `unlimited`. Shape: ``(..., n_outputs)``."""
-        return y
+    def latent(self, y: Array, trailing: int = 0) -> Array:
+        """The inverse of `unlimited`."""
+        return y if self.powers is None else self.powers.latent(y, trailing)
+
+    def log_slope(self, y: Array) -> Array:
+        """Logarithm of how much the latent target grows with the user's. Shape: ``(..., n_outputs)``."""
+        return np.zeros_like(y) if self.powers is None else self.powers.log_slope(y)
 
     def scores_of(self, y: Array) -> Array:
         """Latent targets for conformal scores: infinitely far where a target lies outside the limits, which no bound reaches."""
@@ -59,18 +66,21 @@ class Link:
         """Without limits that rows have turned out to pass. Shape: ``(n, n_outputs)``."""
         return self if self.limits is None else replace(self, limits=self.limits.allowing(y))
 
-    def graph(self, latent: Value) -> Value:
-        """What `target` computes, as a part of a graph. Shape: ``(..., n_outputs)``."""
-        return latent if self.limits is None else self.limits.graph(latent)
+    def graph(self, latent: Value, trailing: int = 0) -> Value:
+        """What `target` computes, as a part of a graph."""
+        y = latent if self.powers is None else self.powers.graph(latent, trailing)
+        return y if self.limits is None else self.limits.graph(y, trailing)
 
     def describe(self) -> str:
         """What to say after the shape of a distribution, for reports."""
-        return "" if self.limits is None else f", {self.limits.describe()}"
+        powers = "" if self.powers is None else f", {self.powers.describe()}"
+        return powers + ("" if self.limits is None else f", {self.limits.describe()}")
 
     def check_fits(self, n_outputs: int) -> None:
         """Refuse, by ``ValueError``, a stored link of another target."""
-        if self.limits is not None:
-            self.limits.check_fits(n_outputs)
+        for part in (self.limits, self.powers):
+            if part is not None:
+                part.check_fits(n_outputs)
 
 
 PLAIN = Link()

@@ -67,6 +67,7 @@ class Linked(rv_continuous):
     def _logpdf(self, x: Any, output: Any, mean: Any, std: Any) -> Array:
         low, high = self._ends(output)
         density = self._of_latent("logpdf", self._errors(x, output, mean, std), output) - np.log(std)
+        density = density + self._linked("log_slope", x, output)
         return np.where((low <= x) & (x <= high), density, -np.inf)
 
     def _cdf(self, x: Any, output: Any, mean: Any, std: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from extranets._arrays import Array
 from extranets.predictor.link import PLAIN, Link
 from extranets.predictor.part import Distribution
-from extranets.predictor.points import crps_of_points, point_levels
+from extranets.predictor.points import N_POINTS, crps_of_points, point_levels, standard_points
 from extranets.uncertainty.components import Components
 from extranets.uncertainty.predictive import SMALLEST_STD
 
@@ -34,8 +34,36 @@ class Predictive:
         return self.shape.describe() + self.link.describe()
 
     def components(self) -> Components:
-        """Mean and variances in the target's units. Limits move the mean alone."""
-        return self.latent._replace(mean=self.link.target(self.latent.mean))
+        """Mean and variances in the target's units.
+
+        Limits move the mean alone. Of powers, mean and variance are those of the distribution, and the variance is divided as that
+        of the latent target is.
+        """
+        plain = self.latent._replace(mean=self.link.target(self.latent.mean))
+        if self.link.powers is None:
+            return plain
+        mean, variance = (np.empty_like(plain.mean) for _ in range(2))
+        for rows in self._blocks():
+            mean[rows], variance[rows] = self.part(rows)._moments()
+        share = np.divide(
+            self.latent.epistemic, self.latent.total, out=np.zeros_like(mean), where=self.latent.total > 0
+        )
+        found = Components(mean, share * variance, (1 - share) * variance)
+        return Components(*(np.where(self.link.powers.curved, *both) for both in zip(found, plain, strict=True)))
+
+    def _moments(self) -> tuple[Array, Array]:
+        """Mean and variance of the target, by points that stand for the distribution."""
+        points, shares = standard_points(self.shape)
+        if self.latent.mean.ndim == 1:
+            points = points[0]
+        values = self.link.target(self.latent.mean[..., None] + self.latent.std[..., None] * points, trailing=1)
+        mean = values @ shares
+        return mean, (values - mean[..., None]) ** 2 @ shares
+
+    def _blocks(self) -> Iterator[slice]:
+        """Rows whose points fit into memory together."""
+        step = max(1, BLOCK_VALUES // (N_POINTS * max(1, self.latent.mean[:1].size)))
+        return (slice(begin, begin + step) for begin in range(0, len(self.latent.mean), step))
 
     def quantiles(self, levels: Array) -> Array:
         """Shape: ``(k,)`` -> ``(n[, n_outputs], k)``."""
@@ -66,16 +94,15 @@ class Predictive:
     def log_likelihood(self, y: Array, weight: Array | None = None) -> float:
         """Of the density before limits cut it off, for what lies beyond them is a point without a density."""
         std = np.maximum(self.latent.std, SMALLEST_STD)
-        return self.shape.log_likelihood(self.link.latent(y), self.latent.mean, std, weight)
+        own = self.shape.log_likelihood(self.link.latent(y), self.latent.mean, std, weight)
+        return own + float(np.average(self.link.log_slope(y), axis=0, weights=weight).mean())
 
     def crps(self, y: Array, weight: Array | None = None) -> float:
         if self.link.is_plain:
             return self.shape.crps(y, self.latent.mean, self.latent.std, weight)
         levels, shares = point_levels()
-        rows_at_once = max(1, BLOCK_VALUES // (len(levels) * max(1, y[:1].size)))
         scores = np.empty(y.shape)
-        for begin in range(0, len(y), rows_at_once):
-            rows = slice(begin, begin + rows_at_once)
+        for rows in self._blocks():
             scores[rows] = crps_of_points(self.part(rows).quantiles(levels), shares, y[rows])
         return float(np.average(scores, axis=0, weights=weight).mean())
 

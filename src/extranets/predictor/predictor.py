@@ -121,6 +121,8 @@ class Predictor:
 
     def mean(self, X: Any, machine: Machine) -> Array:
         """Shape: ``(n, k)`` -> ``(n,)`` or ``(n, n_outputs)``, as are all results."""
+        if self.units.link.powers is not None:  # the mean depends on the variance
+            return self.components(X, machine).mean
         moments = self.source.mean_moments(machine)
         mean = self._room(X)
         for rows, block in self._standardised(X):

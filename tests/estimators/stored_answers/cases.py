@@ -132,7 +132,7 @@ MODELS |= {
 for each in MODELS.values():
     if "distance_factor" in each.get_params():
         each.set_params(distance_factor=0.0)  # the answers are those of networks alone, as in files from before
-    each.set_params(bounds=None)  # as well
+    each.set_params(bounds=None, target_transform=None)  # as well
 
 LEVELS = [0.5, 0.9]
 
@@ -216,4 +216,5 @@ def settings(model):
     if isinstance(model, StackedNetsRegressor):
         chosen = [{key: value for key, value in part.items() if key not in MEASURED} for part in found["models"]]
         found = {**found, "models": chosen}
+        found.pop("target_transform", None)  # which files from before do not tell, and which is "none" in all cases
     return json.loads(json.dumps(found))
