@@ -7,12 +7,13 @@
     python -m benchmarks.accuracy gaps        intervals where rows were left out, beside other methods; records in --out.
                                               With --inner on the tables that the distance was chosen on
     python -m benchmarks.accuracy guarantees  what conformal intervals promise, and how often they miss
+    python -m benchmarks.accuracy time        coverage of later rows, with "time" and updates; pip install ".[ordinary]"
     python -m benchmarks.accuracy peers       ours and the peers on the same splits; pip install ".[peers]" brings them
     python -m benchmarks.accuracy table FILE  the tables of records that "peers" has written, of one file or more
     python -m benchmarks.accuracy published FILE  one method of ours beside what others published, from the same records
 
-"peers", "gaps" and "coverage" add a record for every fit to a file (--out) and skip fits that have one, so that they can be stopped
-and started again. They do not notice that a method has changed: then delete its lines. Methods and settings are described in
+"peers", "gaps", "coverage" and "time" add a record for every fit to a file (--out) and skip fits that have one, so that they can be
+stopped and started again. They do not notice that a method has changed: then delete its lines. Methods and settings are described in
 benchmarks/contest.
 
 The UCI data sets are read from --data-dir or from EXTRANETS_DATA; nothing is downloaded.
@@ -47,6 +48,7 @@ from benchmarks.gaps.everything import METHODS as GAP_METHODS
 from benchmarks.gaps.splits import SETS as GAP_SETS
 from benchmarks.gaps.tables import NAMES as INNER
 from benchmarks.published import SETS
+from benchmarks.times import command as times
 from extranets import ExtraNetsRegressor, StackedNetsRegressor
 from extranets.data import uci
 
@@ -182,6 +184,7 @@ def parser() -> argparse.ArgumentParser:
     alone, parts, paper, far, gap, peers, table, published = (
         commands.add_parser(name) for name in ("uci", "coverage", "paper", "far", "gaps", "peers", "table", "published")
     )
+    times.add_arguments(commands.add_parser("time"))
     promised = commands.add_parser("guarantees")
     promised.add_argument("--replications", type=int, default=400, help="of each kind (default: 400)")
     for command in (parts, paper, far):
@@ -242,6 +245,8 @@ def main(arguments: list[str] | None = None) -> None:
         guarantees.show(wide, options.replications)
     elif options.what == "gaps":
         gaps.run(options, wide)
+    elif options.what == "time":
+        times.run(options, wide)
     elif options.what == "peers":
         run_peers(options, wide)
     elif options.what == "published":

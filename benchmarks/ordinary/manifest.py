@@ -36,7 +36,12 @@ class Table:
 @cache
 def tables() -> dict[str, Table]:
     """All tables by name."""
-    with FILE.open(newline="") as file:
+    return read(FILE)
+
+
+def read(path: Path) -> dict[str, Table]:
+    """The tables of a file, by name."""
+    with path.open(newline="") as file:
         found = map(_table, csv.DictReader(file))
         return {table.name: table for table in found}
 
