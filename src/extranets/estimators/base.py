@@ -563,8 +563,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Checked rows, which are to be predicted, with a warning if some are unlike those of training."""
         X = check_table(self, X)
-        if self.__sklearn_is_fitted__():
-            self.model_.tell_of_novel(X, getattr(self, "feature_names_in_", None))
+        fitted = self.__dict__  # quicker than attributes that may not be there
+        if "model_" in fitted:
+            self.model_.tell_of_novel(X, fitted.get("feature_names_in_"))
         return X
 
     def _chosen(self) -> Predictor:

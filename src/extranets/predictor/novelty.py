@@ -63,13 +63,13 @@ class Bounds(NamedTuple):
         return cls(low, high, limits.columns, limits.begins * scale + centre, limits.ends * scale + centre)
 
     def leave_out(self, X: Array) -> bool:
-        """Whether any value is outside. Shape: ``(n, k)``."""
-        if ((self.low > X) | (self.high < X)).any():
+        """Whether any value is outside. Shape: ``(n, k)``. Every prediction asks; counting is quicker than ``any`` for single rows."""
+        if np.count_nonzero(self.low > X) or np.count_nonzero(self.high < X):
             return True
         if not len(self.columns):
             return False
         inner = X[:, self.columns]
-        return bool(((inner > self.begins) & (inner < self.ends)).any())
+        return bool(np.count_nonzero((inner > self.begins) & (inner < self.ends)))
 
     def outside(self, X: Array) -> Mask:
         """Shape: ``(n, k)`` -> ``(n, k)``."""
@@ -158,7 +158,7 @@ def tell(X: Any, bounds: Bounds, names: Sequence[str] | None) -> None:
 
     Shape: X ``(n, k)``, dense or CSR.
     """
-    if is_muted(NoveltyWarning) or not any(bounds.leave_out(dense(X[rows])) for rows in blocks(X.shape[0])):
+    if not any(bounds.leave_out(dense(X[rows])) for rows in blocks(X.shape[0])) or is_muted(NoveltyWarning):
         return
     found = outside_of(X, bounds)
     rows, n_rows = np.flatnonzero(found.any(axis=1)), len(found)
