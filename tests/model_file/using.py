@@ -38,7 +38,9 @@ def use(model):
         model.predict_var,
     ):
         try:
-            assert len(predict(rows)) > 0
+            answer = np.asarray(predict(rows))
+            assert len(answer) > 0 and not np.isnan(answer).any()
+            assert predict.__name__ == "predict_interval" or np.isfinite(answer).all()
         except ValueError as error:
             if not says_what_is_wrong(error):
                 raise

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from extranets.model_file.errors import ModelFileError
@@ -98,6 +99,7 @@ def _rebuild(cls: Any, fields: dict[str, Any]) -> Any:
     return value
 
 
+@cache
 def _types(cls: Any) -> dict[str, Any]:
     """Of the fields; attributes of the class are not stored."""
     hints = get_type_hints(cls)
