@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OLDEST ?= .venv-oldest
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-oldest test-all test-browser coverage sanitize bench lint format clean help
+.PHONY: demo test test-oldest test-all test-browser coverage fuzz sanitize bench lint format clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,14 @@ coverage: $(VENV)/.installed-dev  ## Which lines and branches the fast tests run
 	$(BIN)/coverage run -m pytest -n auto -m "not slow and not browser"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+FUZZ_SECONDS ?= 1800
+fuzz: $(VENV)/.installed-dev  ## Coverage-guided fuzzing of model files and CSV, half an hour each; Python 3.11 to 3.13 on Linux.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	for kind in container codec csv; do \
+	  mkdir -p build/fuzz/$$kind && cp tests/fuzz/corpus/$$kind/* build/fuzz/$$kind/ && \
+	  $(BIN)/python tests/fuzz/fuzz.py $$kind build/fuzz/$$kind -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/ || exit 1; \
+	done
 
 sanitize: $(VENV)/.installed-dev  ## The engine under the compiler's sanitizers: bad addresses, races, overflow.
 	$(BIN)/python -m pytest -m slow tests/engine/test_bindings_fuzz.py tests/engine/test_cuda_races.py
