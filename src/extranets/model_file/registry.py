@@ -85,7 +85,8 @@ def rebuild(name: str, fields: dict[str, Any]) -> Any:
 
 def _take_apart(value: Any) -> dict[str, Any]:
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    check_types(fields, _types(type(value)))
+    cls: Any = type(value)
+    check_types(fields, _types(cls))
     _check(value)
     return fields
 
