@@ -1,0 +1,3 @@
+"""Nothing here is a test: ``fuzz.py`` needs atheris, which only ``make fuzz`` installs."""
+
+collect_ignore = ["fuzz.py"]
