@@ -235,13 +235,14 @@ def test_bad_rows_are_refused_and_too_few_are_warned_of(table):
         model.set_params(interval="paper").predict_interval(X)
 
 
+@pytest.mark.parametrize("transform", [None, "sqrt"])
 @pytest.mark.parametrize("interval", ["calibrated", "cv+"])
-def test_a_target_that_is_never_negative_stays_so(interval):
-    """Bounds of the target hold for conformal bounds, distributions and draws, too."""
+def test_a_target_that_is_never_negative_stays_so(interval, transform):
+    """Bounds and transforms of the target hold for conformal bounds, distributions and draws, too."""
     rng = np.random.default_rng(4)
     X = rng.normal(size=(400, 2))
     y = rng.poisson(np.exp(X[:, 0])).astype(float)
-    model = quick(interval=interval).fit(X[:200], y[:200])
+    model = quick(interval=interval, target_transform=transform).fit(X[:200], y[:200])
     if interval == "calibrated":
         model.conformalize(X[200:300], y[200:300])
     else:

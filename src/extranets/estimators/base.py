@@ -469,7 +469,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         """Covariance of the targets of every two rows, shape (n_samples, n_samples[, n_outputs]); that of an output with itself.
 
         Between two rows it is epistemic: the correlation of the networks' deviations from their mean times both epistemic standard
-        deviations. The diagonal is :meth:`predict_var`, noise included. Memory grows with the square of the rows.
+        deviations. The diagonal is :meth:`predict_var`, noise included; both are those of the fit, also after :meth:`conformalize`.
+        Memory grows with the square of the rows.
 
         Examples
         --------
