@@ -16,7 +16,7 @@ TREES = (
 )  # fmt: skip
 TABLES = (
     b"a,b\n1,2\n3,4\n", b'a;b\r\n"1,5";"x\n""y"""\r\n', b"\xef\xbb\xbfname\tvalue\n\t1\nx\t\n", "größe,ort\n1,Köln\n".encode("cp1252"),
-    "a,b\n1,2\n".encode("utf-16"), b"sep=;\na;b\n1;2\n", b"a\n\n1\n\n", b"a,b\n1\n",
+    "a,b\n1,2\n".encode("utf-16"), b"sep=;\na;b\n1;2\n", b"a\n\n1\n\n", b"a,b\n1\n", b"sep=\xe9\n\xff\xff\xff",
 )  # fmt: skip
 
 

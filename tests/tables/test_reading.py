@@ -456,3 +456,18 @@ def test_nulls_in_slices_of_text():
             found = null_words(part, ["NA", "n.k."])
             found.validate(full=True)
             assert found.to_pylist() == [None if word in ("NA", "n.k.") else word for word in part.to_pylist()]
+
+
+def test_a_ragged_row_that_is_not_utf_8_is_named(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_bytes("ort,zahl\nBonn,2\nKöln,1,2\n".encode("cp1252"))
+    with pytest.raises(TableError, match=r"row 2: it has 3 fields, but the header has 2.*K.ln,1,2"):
+        read(path)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("sign", [b"\xe9", b'"', b"\0"])
+def test_excel_may_not_name_every_delimiter(tmp_path, sign):
+    (tmp_path / "t.csv").write_bytes(b"sep=" + sign + b"\na,b\n1,2\n")
+    with pytest.raises(TableError):
+        read(tmp_path / "t.csv")

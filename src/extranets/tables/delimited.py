@@ -6,7 +6,6 @@ import codecs
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +13,7 @@ import pyarrow.csv
 
 from extranets._warnings import warn_user
 from extranets.tables.characters import UTF_8, Decoder
-from extranets.tables.delimiters import find_delimiter, sample_rows
+from extranets.tables.delimiters import check_delimiter, find_delimiter, sample_rows
 from extranets.tables.errors import Source, TableError, TableWarning, shown
 from extranets.tables.headers import clean_names
 from extranets.tables.streams import CHUNK, Prefixed, recoded
@@ -22,6 +21,7 @@ from extranets.tables.streams import CHUNK, Prefixed, recoded
 BLOCK_BYTES = 1 << 20  # the longest row
 A_MOMENT = 0.2  # seconds
 EXCEL_DELIMITER = re.compile(rb"[\r\n]*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
+RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -51,7 +51,6 @@ class DelimitedText:
         self.names = clean_names(self._decoder.header([field.encode("latin-1") for field in fields]), source)
         self._source = source
         self._stream = QuoteCount(stream)
-        self._ragged: Any = None
         self._doubted = False
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -85,28 +84,25 @@ class DelimitedText:
                 delimiter=self.delimiter,
                 newlines_in_values=True,
                 ignore_empty_lines=len(names) > 1,  # in a table of one column, an empty line is a missing value
-                invalid_row_handler=self._note_ragged,
             ),
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.binary()), null_values=[""], strings_can_be_null=True
             ),
         )
 
-    def _note_ragged(self, row: pa.csv.InvalidRow) -> str:
-        self._ragged = row
-        return "error"
-
     def _explained(self, error: Exception, n_rows: int) -> TableError:
-        if self._ragged is not None:
-            return self._ragged_error(self._ragged)
+        # Not by a handler of pyarrow's for such rows, which cannot take text that is not UTF-8.
+        ragged = RAGGED.search(str(error))
+        if ragged:
+            number, expected, found = map(int, ragged.groups()[:3])
+            return self._ragged_error(number, expected, found, ragged[4])
         if "straddl" in str(error):
             return self._source.error(
                 f"a row after row {n_rows} is longer than {BLOCK_BYTES >> 20} MB; a closing quote may be missing."
             )
         return self._source.error(f"it cannot be read after row {n_rows}: {error}")
 
-    def _ragged_error(self, row: pa.csv.InvalidRow) -> TableError:
-        found, expected = row.actual_columns, row.expected_columns
+    def _ragged_error(self, row: int, expected: int, found: int, text: str) -> TableError:
         fields = "1 field" if found == 1 else f"{found} fields"
         lack = (
             f"the field for column {self.names[found]!r} is missing"
@@ -114,9 +110,9 @@ class DelimitedText:
             else f"the last column is {self.names[-1]!r}"
         )
         return self._source.error(
-            f"it has {fields}, but the header has {expected}; {lack}: {shown(row.text)}. Fields are separated by "
+            f"it has {fields}, but the header has {expected}; {lack}: {shown(text)}. Fields are separated by "
             f"{self.delimiter!r}; a field that contains this sign needs quotes.",
-            row=row.number - 1,
+            row=row - 1,
         )
 
     def _refuse_open_quote(self, last: pa.RecordBatch | None, n_rows: int) -> None:
@@ -199,10 +195,14 @@ def _skip_to_header(stream: Prefixed, source: Source) -> str | None:
     head = stream.head.removeprefix(codecs.BOM_UTF8)
     _refuse_no_text(head, source)
     said = EXCEL_DELIMITER.match(head)
+    try:
+        sign = check_delimiter(said[1].decode("latin-1")) if said else None
+    except ValueError as error:
+        raise source.error(f"its first line names a delimiter: {error}") from None
     rest = head[said.end() if said else 0 :].lstrip(b"\r\n")
     _refuse_no_text(rest, source)
     stream.skip(len(stream.head) - len(rest))
-    return said[1].decode("latin-1") if said else None
+    return sign
 
 
 def _refuse_no_text(head: bytes, source: Source) -> None:
