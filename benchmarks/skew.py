@@ -27,6 +27,7 @@ from rich.table import Table
 from scipy import stats
 
 from benchmarks.ordinary.manifest import selected
+from benchmarks.ordinary.ours import quietly
 from benchmarks.ordinary.rows import Label, load
 from extranets import StackedNetsRegressor
 from extranets._arrays import Array
@@ -187,14 +188,19 @@ def stack(seed: int, **changes: Any) -> StackedNetsRegressor:
 
 def steps(make: Callable[..., Any], X: Any, y: Array, test: Any, observed: Array) -> dict[str, Step]:
     """Every step on one split. Where no transform is chosen, the last two are the same fit."""
+    with quietly():
+        return _steps(make, X, y, test, observed)
+
+
+def _steps(make: Callable[..., Any], X: Any, y: Array, test: Any, observed: Array) -> dict[str, Step]:
     found, last = {}, make().fit(X, y)
     chosen = last.settings_["target_transform"]
     for name, changes in STEPS.items():
         same = name == "transform" or (name == "bounds" and chosen == "none")
         model = last if same else make(**changes).fit(X, y)
         lower, upper = model.predict_interval(test).T
-        rmse = float(np.sqrt(np.mean((model.predict(test) - observed) ** 2)))
-        scores = interval_score(observed, lower, upper, 0.9), model.predictive(test).crps(observed), rmse
+        mean, crps = model.predict(test), model.predictive(test).crps(observed)
+        scores = interval_score(observed, lower, upper, 0.9), crps, float(np.sqrt(np.mean((mean - observed) ** 2)))
         found[name] = Step(*scores, 100 * float(np.mean(lower < 0)), chosen)
     return found
 

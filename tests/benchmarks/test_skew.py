@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmarks import skew
@@ -38,3 +39,13 @@ def test_the_table_has_a_row_for_every_noise(monkeypatch, capsys):
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     wanted = ["200", "1.0 / 8.0", "4.0 / 5.0", "4.0 / 5.0", *2 * ["-25.0 ± 0.0"], *2 * ["-20.0 ± 0.0"], "100 %"]
     assert cells == [["t3", *wanted], ["uniform", *wanted]]
+
+
+def test_steps_of_a_target_end_with_the_default():
+    """Noise that multiplies: bounds keep intervals above zero, and no step but the first has a negative one at the end."""
+    found = skew.steps_on_simulated("exp(f + noise)", 150, seed=0)
+    assert list(found) == list(skew.STEPS)
+    assert found["student"].below > 0 and found["bounds"].below == found["transform"].below == 0
+    changes = skew.changes_of([found, found])
+    assert changes.shape == (3, 2, 3)
+    np.testing.assert_allclose(changes[0, 0, -1], 100 * (found["transform"].interval / found["student"].interval - 1))
