@@ -116,3 +116,12 @@ def test_powers_are_those_of_all_rows():
     y = np.exp(mean + 0.6 * noise)
     found = chosen(X, y)
     assert isinstance(found, Powers) and found.least[0] == y.min() and found.largest[0] == y.max()
+
+
+def test_where_nothing_can_be_fitted_the_target_stays_as_it_is(monkeypatch):
+    from extranets.stacking.growing import Growing
+
+    monkeypatch.setattr(Growing, "linear", lambda self: None)
+    monkeypatch.setattr(Growing, "train", lambda self, *_, **__: [None])
+    X, mean, noise = table()
+    assert chosen(X, 3 + mean + 0.4 * noise) is None

@@ -95,7 +95,8 @@ def _held_out_means(
     growing = Growing(replace(sample, y=scaling.apply(columns)), plan, KEEP_PROB, 0, machine, watch)
     found = [growing.linear(), *growing.train([(KIND, range(plan.n_folds))], "Trying transforms of the target")]
     held = plan.held_rows()
-    residuals = np.stack([part.residual[held] for part in found if part is not None])
+    none = -growing.sample.y[held].astype(np.float64)  # errors of the mean, where nothing could be fitted
+    residuals = np.stack([part.residual[held] for part in found if part is not None] or [none])
     own = [residuals[:, :, [column]] for column in range(columns.shape[1])]
     weights = [stacking_weights(each, sample.weight[held]) for each in own]
     mixed = np.column_stack([np.tensordot(*both, axes=1) for both in zip(weights, own, strict=True)])
