@@ -57,13 +57,13 @@ def test_a_linear_network_is_bayesian_linear_regression(regressor, passes, toler
 
 def test_drawn_networks_have_the_moments_that_pbp_computes(table):
     """With one hidden layer the rectified moments are exact: sums of independent Gaussians go into each unit."""
-    model = PBPRegressor((6,), max_iter=5, n_passes=20_000, random_state=0).fit(*table[:2])
+    model = PBPRegressor((6,), max_iter=5, n_passes=10_000, random_state=0).fit(*table[:2])
     X = table[2][:8]
     members, parts = model.predict_members(X), model.predict_components(X)
     std = np.sqrt(parts.epistemic)
-    np.testing.assert_array_less(np.abs(members.mean(axis=0) - parts.mean), 4.5 * std / np.sqrt(20_000))
+    np.testing.assert_array_less(np.abs(members.mean(axis=0) - parts.mean), 4.5 * std / np.sqrt(10_000))
     kurtosis = np.mean((members - members.mean(axis=0)) ** 4, axis=0) / members.var(axis=0) ** 2
-    error = np.sqrt((kurtosis - 1) / 20_000)  # relative, of a variance over 20,000 draws
+    error = np.sqrt((kurtosis - 1) / 10_000)  # relative, of a variance over 10,000 draws
     np.testing.assert_array_less(np.abs(members.var(axis=0) / parts.epistemic - 1), 4.5 * error)
 
 

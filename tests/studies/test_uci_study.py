@@ -270,9 +270,9 @@ def test_measures_match_values_computed_by_hand(root):
     assert 0 < record["coverage"] < 1  # otherwise misses would not be tested
 
 
-def test_the_default_column_is_scored_by_students_t(root):
+def test_a_column_with_students_t_is_scored_by_it(root):
     X, y, X_test, y_test = yacht_split(root, 0)
-    model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, random_state=0).fit(X, y)
+    model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, distribution="student", random_state=0).fit(X, y)
     mean, std = model.predict(X_test, return_std=True)
     found = network_scores(model, X_test, y_test)
     assert model.degrees_of_freedom_ is not None
