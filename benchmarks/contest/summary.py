@@ -32,7 +32,7 @@ class Results:
     def values(self, dataset: str, method: str, score: str) -> dict[int, float]:
         """A score by split; splits without it are left out."""
         cell = self._cells.get((dataset, method), {})
-        return {split: record[score] for split, record in cell.items() if record[score] is not None}
+        return {split: record[score] for split, record in cell.items() if record.get(score) is not None}
 
     def complete(self, score: str) -> list[str]:
         """Methods that have the score on every data set."""

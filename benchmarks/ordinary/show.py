@@ -60,12 +60,18 @@ def peer_rows(results: Results) -> Rows:
     for method in results.methods:
         error = figures.ratios(results, method, PEER, "rmse", figures.random_splits(results))
         seconds = figures.ratios(results, method, PEER, "fit_seconds", results.datasets)
+        cores = figures.ratios(results, method, PEER, "fit_core_seconds", results.datasets)
         predicting = figures.ratios(results, method, PEER, "predict_seconds", results.datasets)
         if method != PEER and seconds is not None and predicting is not None:
             errors = {"RMSE": None, "ahead": None}
             if error is not None:
                 errors = {"RMSE": f"{error.mean:.3f}", "ahead": f"{error.ahead} of {error.n_tables}"}
-            times = {"fit": seconds.mean, "fit, largest": seconds.largest, "predict": predicting.mean}
+            times = {
+                "fit": seconds.mean,
+                "fit, largest": seconds.largest,
+                "fit, seconds of cores": None if cores is None else cores.mean,
+                "predict": predicting.mean,
+            }
             shown = {name: _rounded(value, 2) for name, value in times.items()}
             rows.append({"method": method, **errors, **shown, "tables": seconds.n_tables})
     return sorted(rows, key=_first_figure)
