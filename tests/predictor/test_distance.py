@@ -44,6 +44,15 @@ def test_values_cover_their_surroundings():
     assert len(begins) == 2  # a value far out covers no more than others
 
 
+def test_no_gap_is_lost_to_rounding():
+    """A step that is wider than what its ends cover by less than float32 can tell; such a model could not be stored."""
+    column = np.random.default_rng(7030).normal(size=(30, 2)).round(3)[:, 1]
+    values = ((column - column.mean()) / column.std()).astype(np.float32)
+    begins, ends = stretches(values)
+    assert (begins[1:] > ends[:-1]).all() and (begins < ends).all()
+    covered.Covered(**covered.together([(begins, ends)]))._check_stored()
+
+
 def test_training_rows_have_no_distance():
     X = with_gap()
     learned = Distance.learn(X, waves, 1.0)

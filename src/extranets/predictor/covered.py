@@ -76,8 +76,9 @@ def stretches(values: Float32) -> tuple[Float32, Float32]:
     ordered = np.sort(values)
     steps = np.diff(ordered)
     usual = np.float32(max(usual_distance(steps), LEAST_USUAL))
-    wide = steps > 2 * usual
-    return ordered[np.append(True, wide)] - usual, ordered[np.append(wide, True)] + usual
+    begins, ends = ordered - usual, ordered + usual
+    wide = begins[1:] > ends[:-1]  # after rounding, so that no gap is empty
+    return begins[np.append(True, wide)], ends[np.append(wide, True)]
 
 
 def usual_distance(steps: Float32) -> float:
