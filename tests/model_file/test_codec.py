@@ -249,6 +249,21 @@ def test_random_states_keep_their_position():
         Encoder().encode(np.random.RandomState(np.random.PCG64(1)), "random_state")
 
 
+def test_a_random_state_may_be_at_the_beginning_of_its_words():
+    state = np.random.RandomState(3)
+    kind, key, *_ = state.get_state()
+    state.set_state((kind, key, 0, 0, 0.0))
+    np.testing.assert_array_equal(through_json(state).standard_normal(7), state.standard_normal(7))
+
+
+def test_integers_have_64_bits_with_or_without_a_sign():
+    for value in (-(2**63), 2**64 - 1):
+        assert through_json(value) == value
+    for value in (-(2**63) - 1, 2**64):
+        with pytest.raises(ValueError, match="more than 64 bits"):
+            Encoder().encode(value, "seed")
+
+
 @pytest.mark.parametrize(
     "change", [{"position": 625}, {"position": -1}, {"has_gauss": 2}, {"key": {"array": "short"}}, {"gauss": None}]
 )
