@@ -50,6 +50,7 @@ class Checkpoint:
             raise NotADirectoryError(f"checkpoint must be a folder, and {self.folder} is a file.")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._known: dict[bytes, tuple[_File, int]] = {}  # in which file a network is, and in which place
+        self._digests: list[list[bytes]] = []  # of the trainings that were given last
         for path in sorted(self.folder.glob(f"*{SUFFIX}")):
             self._known.update(_read(path))
 

@@ -65,7 +65,8 @@ def _target_paragraphs(default: str, transform: str) -> str:
     return f"""
 bounds : None, "auto" or a pair of numbers, default={default}
     What the target is never below and never above, such as ``(0, 100)`` or ``(0, None)``. All that is predicted stays between:
-    means, intervals, quantiles and distributions, whose mass beyond a bound lies at the bound. ``"auto"``: a target that is never
+    means, intervals, quantiles and distributions, whose mass beyond a bound lies at the bound. (Near a bound, the mean of
+    ``predict_dist`` is therefore a little farther inside than ``predict``, the networks' mean.) ``"auto"``: a target that is never
     negative in training is never predicted to be. None: nothing is a bound; for a target that may well be negative, although it
     never was.
 target_transform : None, "auto", "log", "sqrt" or float in [0, 1], default={transform}
