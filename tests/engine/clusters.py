@@ -19,16 +19,20 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def dask_cluster(n_workers, **settings):
-    """Processes with one thread each; gives the client. Whatever is lost is given up early."""
+def dask_cluster(n_workers, **given):
+    """Processes with one thread each; gives the client. Whatever is lost is given up early, and no copy is dropped to save memory."""
     import dask
     from dask.distributed import Client, LocalCluster
 
-    early = {"distributed.scheduler.allowed-failures": 1, "distributed.comm.timeouts.connect": "3s"}
+    settings = {
+        "distributed.scheduler.allowed-failures": 1,
+        "distributed.comm.timeouts.connect": "3s",
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
 
-    workers = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, **settings}
+    workers = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, **given}
     with (
-        dask.config.set(early),
+        dask.config.set(settings),
         LocalCluster(**workers, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as client,
     ):

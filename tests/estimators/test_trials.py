@@ -340,7 +340,9 @@ def test_errors_without_noise_are_judged_better_with_the_curve(monkeypatch):
 
 @pytest.mark.slow
 def test_the_default_covers_without_noise(monkeypatch):
-    """The same for the estimator as it comes, eight seeds: within three standard errors of 0.9, and above it without the curve."""
+    """The same for the estimator as it comes, eight seeds. Half of the curve's exponent is right where there is noise; without any,
+    intervals may cover two points too much, but for three standard errors, and fewer than without the curve.
+    """
 
     def found():
         for seed in range(8):
@@ -349,9 +351,9 @@ def test_the_default_covers_without_noise(monkeypatch):
 
     values = list(found())
     error = np.std(values) / np.sqrt(8)
-    assert abs(np.mean(values) - 0.9) < 3 * error
+    assert 0.9 - 3 * error < np.mean(values) < 0.92 + 3 * error
     without_curve(monkeypatch)
-    assert np.mean(list(found())) > 0.9 + 3 * error
+    assert np.mean(list(found())) > np.mean(values) + 3 * error
 
 
 def test_rows_of_a_hold_out_have_no_say_in_trials():

@@ -138,10 +138,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         columns = y.reshape(len(y), -1)
         x = Scaling.of(X, weight, "X", getattr(self, "feature_names_in_", None))
         inputs = x.apply(X)
-        link = link_for(
-            self.bounds, self.target_transform, columns, weight,
-            lambda limits: self._chosen_powers(inputs, columns, weight, parting, limits),
-        )  # fmt: skip
+        with keeping(checkpoint):
+            link = link_for(
+                self.bounds, self.target_transform, columns, weight,
+                lambda limits: self._chosen_powers(inputs, columns, weight, parting, limits),
+            )  # fmt: skip
         units = Units(x, Scaling.of(link.latent(columns), weight, "y"), y.ndim == 1, link)
         data = fingerprint(X, columns, weight, *([] if parting is None else [parting.number]))
         sample = Sample(inputs, units.standardised(columns), weight, data, used, parting)
