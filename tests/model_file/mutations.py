@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
@@ -69,11 +70,16 @@ def copy_of(tree):
     return json.loads(json.dumps(tree))
 
 
+def odd_value(values, rng):
+    """A copy: what is changed in it later must not be in other files, too."""
+    return copy.deepcopy(pick(values, rng))
+
+
 def change_value(parts, other, rng):
     container, key = pick(list(places(parts.model)), rng)
     value = container[key]
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    container[key] = value + pick([-1, 1, 0.5], rng) if numeric and rng.random() < 0.5 else pick(ODD_VALUES, rng)
+    container[key] = value + pick([-1, 1, 0.5], rng) if numeric and rng.random() < 0.5 else odd_value(ODD_VALUES, rng)
 
 
 def drop_value(parts, other, rng):
@@ -128,7 +134,7 @@ def rename_key(parts, other, rng):
 
 def change_table(parts, other, rng):
     container, key = pick(list(places(parts.table)), rng)
-    container[key] = pick([*ODD_VALUES, *range(12)], rng)
+    container[key] = odd_value([*ODD_VALUES, *range(12)], rng)
 
 
 def reshape_array(parts, other, rng):
