@@ -338,22 +338,31 @@ def test_errors_without_noise_are_judged_better_with_the_curve(monkeypatch):
     assert abs(with_it - 0.9) + 2 * 0.0023 < abs(without - 0.9)
 
 
+def default_coverages():
+    """Of eight seeds, without noise."""
+    found = []
+    for seed in range(8):
+        X, y = smooth(1300, seed)
+        found.append(coverage(ExtraNetsRegressor(random_state=seed).fit(X[:300], y[:300]), X[300:], y[300:], 0.9))
+    return np.array(found)
+
+
 @pytest.mark.slow
-def test_the_default_covers_without_noise(monkeypatch):
-    """The same for the estimator as it comes, eight seeds. Half of the curve's exponent is right where there is noise; without any,
-    intervals may cover two points too much, but for three standard errors, and fewer than without the curve.
-    """
+@pytest.mark.xfail(
+    strict=True, reason="half of the curve's exponent, right with noise, leaves intervals too wide without any"
+)
+def test_the_default_covers_without_noise():
+    """The same for the estimator as it comes: within three standard errors of 0.9."""
+    values = default_coverages()
+    assert abs(values.mean() - 0.9) < 3 * values.std() / np.sqrt(8)
 
-    def found():
-        for seed in range(8):
-            X, y = smooth(1300, seed)
-            yield coverage(ExtraNetsRegressor(random_state=seed).fit(X[:300], y[:300]), X[300:], y[300:], 0.9)
 
-    values = list(found())
-    error = np.std(values) / np.sqrt(8)
-    assert 0.9 - 3 * error < np.mean(values) < 0.92 + 3 * error
+@pytest.mark.slow
+def test_without_the_curve_the_default_covers_more(monkeypatch):
+    """By three standard errors at least."""
+    values = default_coverages()
     without_curve(monkeypatch)
-    assert np.mean(list(found())) > np.mean(values) + 3 * error
+    assert default_coverages().mean() > values.mean() + 3 * values.std() / np.sqrt(8)
 
 
 def test_rows_of_a_hold_out_have_no_say_in_trials():
