@@ -17,6 +17,10 @@ from extranets.model_file.errors import ModelFileError
 
 SHOWN = ("parameters", "feature_names", "fit_info", "schema")  # entries of an object that `read_info` gives
 KEYS = {"class", "stored", "provenance", "about"}
+# Read once, on import: looking a version up opens files, and a save must not need more of those than its own.
+_SOFTWARE = {name: version(name) for name in ("extranets", "numpy", "scikit-learn")} | {
+    "python": platform.python_version()
+}
 
 Path = str | os.PathLike[str]
 
@@ -163,10 +167,7 @@ def _parse(header: Header) -> dict[str, Any]:
 
 def _provenance() -> dict[str, str]:
     return {
-        "extranets": version("extranets"),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "scikit-learn": version("scikit-learn"),
+        **_SOFTWARE,
         "platform": f"{platform.system()} {platform.machine()}",
         "saved": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
