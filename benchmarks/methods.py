@@ -35,7 +35,7 @@ from extranets import (
     VariationalRegressor,
 )
 from extranets.data import uci
-from extranets.metrics import coverage, interval_score, log_likelihood_scorer, rmse, student_t_log_likelihood
+from extranets.metrics import coverage, interval_score, log_likelihood_scorer, rmse
 from extranets.studies.printed import half_unit
 
 # Published settings: one hidden layer of 50 units (100 for protein), two for "two layers"; 40 passes for PBP; 40 epochs for deep
@@ -114,13 +114,16 @@ def run_split(method: str, dataset: str, split: int, data_dir: str | None) -> Fi
         model.fit(table.X[train], table.y[train])
     model = getattr(model, "best_estimator_", model)
     X, y = table.X[test], table.y[test]
-    mean, std = model.predict(X, return_std=True)
+    predicted = model.predictive(X)
     lower, upper = model.predict_interval(X, 0.9).T
     mixture = isinstance(model, MCDropoutRegressor)  # as its authors compute it
-    likelihood = (
-        model.log_likelihood(X, y) if mixture else student_t_log_likelihood(y, mean, std, model.degrees_of_freedom_)
+    likelihood = model.log_likelihood(X, y) if mixture else predicted.log_likelihood(y)
+    return Figures(
+        rmse(y, predicted.components().mean),
+        likelihood,
+        coverage(y, lower, upper),
+        interval_score(y, lower, upper, 0.9),
     )
-    return Figures(rmse(y, mean), likelihood, coverage(y, lower, upper), interval_score(y, lower, upper, 0.9))
 
 
 def run(

@@ -575,6 +575,18 @@ def test_scorers_score_what_the_estimator_predicts(fitted):
         assert weighted == pytest.approx(SCORERS[name](fitted, np.repeat(X, weight, axis=0), np.repeat(TARGET, weight)))
 
 
+@pytest.mark.parametrize("transform", [None, "log"])
+def test_scorers_know_skewed_shapes_and_transformed_targets(transform):
+    """CRPS is twice the mean pinball loss over all quantiles; here over 2,000 of them."""
+    y = np.exp(TARGET) + np.random.default_rng(7).exponential(size=120)
+    model = nets().set_params(distribution="empirical", target_transform=transform).fit(X, y)
+    levels = (np.arange(2000) + 0.5) / 2000
+    error = y[:, None] - model.predict_quantiles(X, levels)
+    expected = 2 * np.maximum(levels * error, (levels - 1) * error).mean()
+    assert SCORERS["crps"](model, X, y) == pytest.approx(-expected, rel=2e-3)
+    assert SCORERS["log_likelihood"](model, X, y) == pytest.approx(model.predict_dist(X).logpdf(y).mean())
+
+
 @pytest.mark.parametrize("scorer", SCORERS.values(), ids=SCORERS)
 def test_scorers_survive_pickling_and_prefer_the_right_target(scorer, fitted):
     assert pickle.loads(pickle.dumps(scorer))(fitted, X, TARGET) == scorer(fitted, X, TARGET)

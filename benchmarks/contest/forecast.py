@@ -20,14 +20,22 @@ class Forecast:
     """Predictions of n rows; what a method does not predict is left out.
 
     Shapes: mean, std ``(n,)``; bounds ``(n, 2, n_levels)``, of LEVELS; sample ``(n_draws, n)``, draws or evenly spread quantiles.
-    With degrees of freedom the distribution around mean is Student's t; without, and with std, it is Normal.
+    A distribution of its own is scored as it says itself; without, and with std, the distribution around mean is Normal.
     """
 
     mean: Array
     bounds: Array | None = None
     std: Array | None = None
     sample: Array | None = None
-    dof: float | None = None
+    distribution: Distribution | None = None
+
+
+class Distribution(Protocol):
+    """What scores targets, as `predictive` of our estimators does. Shape: ``(n,)``."""
+
+    def log_likelihood(self, y: Array) -> float: ...
+
+    def crps(self, y: Array) -> float: ...
 
 
 class Model(Protocol):
@@ -51,10 +59,11 @@ def percent(level: float) -> str:
 def scores(y: Array, forecast: Forecast) -> dict[str, Any]:
     """Every score of one split, by name; None for what the method does not predict."""
     found: dict[str, Any] = {"rmse": metrics.rmse(y, forecast.mean), "log_likelihood": None, "crps": None}
-    if forecast.std is not None:
-        predicted = (forecast.mean, forecast.std, forecast.dof)
-        found["log_likelihood"] = metrics.student_t_log_likelihood(y, *predicted)
-        found["crps"] = metrics.crps_student_t(y, *predicted)
+    if forecast.distribution is not None:
+        found["log_likelihood"], found["crps"] = forecast.distribution.log_likelihood(y), forecast.distribution.crps(y)
+    elif forecast.std is not None:
+        found["log_likelihood"] = metrics.gaussian_log_likelihood(y, forecast.mean, forecast.std)
+        found["crps"] = metrics.crps_gaussian(y, forecast.mean, forecast.std)
     elif forecast.sample is not None:
         found["crps"] = metrics.crps_ensemble(y, forecast.sample)
     for index, level in enumerate(LEVELS):

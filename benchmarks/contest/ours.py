@@ -22,7 +22,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 
 
 class Nets:
-    """Any regressor with ``predict(X, return_std=True)`` and ``predict_interval``."""
+    """Any regressor with ``predictive`` and ``predict_interval``."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -32,9 +32,9 @@ class Nets:
         return self
 
     def forecast(self, X: Array) -> Forecast:
-        mean, std = self.estimator.predict(X, return_std=True)
-        dof = getattr(self.estimator, "degrees_of_freedom_", None)
-        return Forecast(mean, self.estimator.predict_interval(X, LEVELS), std, dof=dof)
+        predicted = self.estimator.predictive(X)
+        mean, bounds = predicted.components().mean, self.estimator.predict_interval(X, LEVELS)
+        return Forecast(mean, bounds, distribution=predicted)
 
 
 def nets(make: Callable[[], Any], seed: int) -> Nets:

@@ -136,21 +136,36 @@ def test_the_score_of_quantiles_is_twice_their_mean_pinball_loss():
     assert found["crps"] == pytest.approx(2 * pinball.mean()) and found["log_likelihood"] is None
 
 
-@pytest.mark.parametrize("dof", [None, 3.0])
-def test_scores_are_those_of_the_predicted_distribution(dof):
+def test_a_mean_with_a_standard_deviation_is_normal():
     y, mean, std = np.array([0.3, -4.0]), np.array([0.0, 0.5]), np.array([1.0, 2.0])
-    shape = stats.norm(mean, std) if dof is None else stats.t(dof, mean, std * np.sqrt(1 / 3))
-    found = forecast.scores(y, forecast.Forecast(mean, std=std, dof=dof))
-    assert found["log_likelihood"] == pytest.approx(shape.logpdf(y).mean())
-    assert found["crps"] == metrics.crps_student_t(y, mean, std, dof)
+    found = forecast.scores(y, forecast.Forecast(mean, std=std))
+    assert found["log_likelihood"] == pytest.approx(stats.norm(mean, std).logpdf(y).mean())
+    assert found["crps"] == metrics.crps_gaussian(y, mean, std)
 
 
-@pytest.mark.parametrize("distribution", ["student", "normal"])
-def test_our_forecast_has_the_estimators_degrees_of_freedom(distribution):
-    data = simulated("", 0)
-    model = nets(partial(ExtraNetsRegressor, 3, max_iter=5, distribution=distribution), 0).fit(data.X, data.y)
-    found = model.forecast(data.X_test)
-    assert found.dof == model.estimator.degrees_of_freedom_ and (found.dof is None) == (distribution == "normal")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"distribution": "student"},
+        {"distribution": "normal"},
+        {"distribution": "empirical"},
+        {"distribution": "empirical", "target_transform": "log"},
+    ],
+    ids=str,
+)
+def test_our_forecast_is_scored_by_the_distribution_that_is_predicted(settings):
+    """CRPS is twice the mean pinball loss over all quantiles; here over 2,000 of them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2))
+    y = np.exp(0.5 * X[:, 0]) + random.exponential(size=200)
+    model = nets(partial(ExtraNetsRegressor, 3, max_iter=5, **settings), 0).fit(X[:150], y[:150])
+    X, y = X[150:], y[150:]
+    found = forecast.scores(y, model.forecast(X))
+    levels = (np.arange(2000) + 0.5) / 2000
+    error = y[:, None] - model.estimator.predict_quantiles(X, levels)
+    assert found["log_likelihood"] == pytest.approx(model.estimator.predict_dist(X).logpdf(y).mean())
+    assert found["crps"] == pytest.approx(2 * np.maximum(levels * error, (levels - 1) * error).mean(), rel=2e-3)
+    assert found["rmse"] == metrics.rmse(y, model.estimator.predict(X))
 
 
 def test_normal_intervals_have_their_stated_levels():

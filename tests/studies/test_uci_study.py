@@ -15,7 +15,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 import extranets
 from extranets.data import DATASETS, uci
-from extranets.metrics import crps_student_t
+from extranets.metrics import crps_ensemble
 from extranets.studies import runs
 from extranets.studies.scores import MEASURES, network_scores, training_scores, tree_scores
 from extranets.studies.uci import (
@@ -270,14 +270,14 @@ def test_measures_match_values_computed_by_hand(root):
     assert 0 < record["coverage"] < 1  # otherwise misses would not be tested
 
 
-def test_a_column_with_students_t_is_scored_by_it(root):
+@pytest.mark.parametrize("distribution", ["student", "empirical"])
+def test_a_column_is_scored_by_the_distribution_that_it_predicts(root, distribution):
     X, y, X_test, y_test = yacht_split(root, 0)
-    model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, distribution="student", random_state=0).fit(X, y)
-    mean, std = model.predict(X_test, return_std=True)
+    model = extranets.ExtraNetsRegressor(3, (5,), max_iter=5, distribution=distribution, random_state=0).fit(X, y)
     found = network_scores(model, X_test, y_test)
-    assert model.degrees_of_freedom_ is not None
     assert found["log_likelihood"] == pytest.approx(model.predict_dist(X_test).logpdf(y_test).mean())
-    assert found["crps"] == crps_student_t(y_test, mean, std, model.degrees_of_freedom_)
+    quantiles = model.predict_quantiles(X_test, (np.arange(2000) + 0.5) / 2000)
+    assert found["crps"] == pytest.approx(crps_ensemble(y_test, quantiles.T), rel=2e-3)
 
 
 def test_the_papers_noise_is_shown_with_and_without_its_factor(root):

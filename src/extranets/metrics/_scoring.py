@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from extranets.metrics.distributions import crps_student_t, student_t_log_likeli
 from extranets.metrics.intervals import coverage_error, interval_score
 from extranets.uncertainty import predictive
 
-# Means, standard deviations, and the estimator's ``distribution_``; of an estimator that has none, its ``degrees_of_freedom_``.
-Moments = tuple[Array, Array, Any]
 POINTS = 33  # points of an interval that are mapped back through a transformation of the target
 
 
@@ -29,10 +27,11 @@ class IntervalScorer(BaseScorer):
 
 
 class DistributionScorer(BaseScorer):
-    """A score of predictive means, standard deviations and a shape."""
+    """A score of predictive distributions."""
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
-        return float(self._sign * self._score_func(y_true, _moments(estimator, X), **{**self._kwargs, **given}))
+        predicted, y = _predicted(estimator, X), np.asarray(y_true, dtype=np.float64)
+        return float(self._sign * self._score_func(y, predicted, **{**self._kwargs, **given}))
 
 
 def interval_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_weight: Weights = None) -> float:
@@ -45,23 +44,32 @@ def coverage_loss(y_true: npt.ArrayLike, y_pred: Array, coverage: float, sample_
     return coverage_error(y_true, lower, upper, coverage, sample_weight=sample_weight)
 
 
-def crps(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
-    mean, std, shape = y_pred
-    if not hasattr(shape, "crps"):
-        return crps_student_t(y_true, mean, std, shape, sample_weight=sample_weight)
-    return shape.crps(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
+class Moments(NamedTuple):
+    """Distributions of an estimator from elsewhere: Student's t, or Normal without degrees of freedom."""
+
+    mean: Array
+    std: Array
+    dof: Any
+
+    def crps(self, y: Array, weight: Weights) -> float:
+        return crps_student_t(y, *self, sample_weight=weight)
+
+    def log_likelihood(self, y: Array, weight: Weights) -> float:
+        return student_t_log_likelihood(y, *self, sample_weight=weight)
 
 
-def log_likelihood(y_true: npt.ArrayLike, y_pred: Moments, sample_weight: Weights = None) -> float:
-    if not np.all(y_pred[1]):
+def crps(y_true: Array, y_pred: Any, sample_weight: Weights = None) -> float:
+    return y_pred.crps(y_true, sample_weight)
+
+
+def log_likelihood(y_true: Array, y_pred: Any, sample_weight: Weights = None) -> float:
+    std = y_pred.std if isinstance(y_pred, Moments) else y_pred.latent.std
+    if not np.all(std):
         raise ValueError(
             "Some predictions have a standard deviation of 0, as after training with a constant target, and so no density. "
             "Use crps_scorer or interval_score_scorer."
         )
-    mean, std, shape = y_pred
-    if not hasattr(shape, "log_likelihood"):
-        return student_t_log_likelihood(y_true, mean, std, shape, sample_weight=sample_weight)
-    return shape.log_likelihood(np.asarray(y_true, dtype=np.float64), mean, std, sample_weight)
+    return y_pred.log_likelihood(y_true, sample_weight)
 
 
 def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
@@ -75,16 +83,20 @@ def _bounds(estimator: Any, X: Any, coverage: float) -> Array:
     return np.moveaxis(predictive.interval(mean, std, [coverage])[..., 0], -1, 0)
 
 
-def _moments(estimator: Any, X: Any) -> Moments:
+def _predicted(estimator: Any, X: Any) -> Any:
+    """What scores targets: an estimator's ``predictive``, or that of its moments where it has none."""
     estimator, X = _innermost(estimator, X)
+    return estimator.predictive(X) if hasattr(estimator, "predictive") else _moments(estimator, X)
+
+
+def _moments(estimator: Any, X: Any) -> Moments:
     if isinstance(estimator, TransformedTargetRegressor):
         raise TypeError(
             f"{type(estimator).__name__} gives no standard deviation in units of the target, which this scorer needs. Use "
             f"interval_score_scorer, or fit {type(estimator.regressor_).__name__} to the target as it is."
         )
     mean, std = estimator.predict(X, return_std=True)
-    shape = getattr(estimator, "distribution_", getattr(estimator, "degrees_of_freedom_", None))
-    return np.asarray(mean), np.asarray(std), shape
+    return Moments(np.asarray(mean), np.asarray(std), getattr(estimator, "degrees_of_freedom_", None))
 
 
 def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:

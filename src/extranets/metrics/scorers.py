@@ -49,9 +49,10 @@ def coverage_error_scorer(coverage: float = 0.9) -> Callable[..., float]:
 
 
 def crps_scorer() -> Callable[..., float]:
-    """The negative CRPS of predictions from ``predict(X, return_std=True)``; greater is better.
+    """The negative CRPS of predictive distributions; greater is better.
 
-    They are Student's t where the estimator, or the one inside a pipeline or search, has ``degrees_of_freedom_``; else Normal.
+    Estimators of this library, also inside a pipeline or search, are scored by their ``predictive``. Of others, predictions from
+    ``predict(X, return_std=True)`` are Student's t where there are ``degrees_of_freedom_``; else Normal.
 
     Examples
     --------
@@ -68,9 +69,10 @@ def crps_scorer() -> Callable[..., float]:
 
 
 def log_likelihood_scorer() -> Callable[..., float]:
-    """Mean log density of predictions from ``predict(X, return_std=True)``; greater is better.
+    """Mean log density of predictive distributions; greater is better.
 
-    They are Student's t where the estimator, or the one inside a pipeline or search, has ``degrees_of_freedom_``; else Normal.
+    Estimators of this library, also inside a pipeline or search, are scored by their ``predictive``. Of others, predictions from
+    ``predict(X, return_std=True)`` are Student's t where there are ``degrees_of_freedom_``; else Normal.
 
     Examples
     --------

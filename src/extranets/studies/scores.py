@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 
 from extranets._arrays import Array
-from extranets.metrics import (
-    coverage,
-    crps_ensemble,
-    crps_student_t,
-    interval_score,
-    mean_width,
-    rmse,
-    student_t_log_likelihood,
-)
+from extranets.metrics import coverage, crps_ensemble, interval_score, mean_width, rmse
 from extranets.studies._summaries import mean_and_error
 from extranets.uncertainty import predictive
 
@@ -27,13 +19,13 @@ TRAINING_MEASURES = ("train_rmse", "noise_ratio", "coverage_plain")  # of the pa
 
 
 def network_scores(model: Any, X: Array, y: Array) -> Record:
-    mean, std = model.predict(X, return_std=True)
+    predicted = model.predictive(X)
     lower, upper = model.predict_interval(X, LEVEL).T
     return {
-        "rmse": rmse(y, mean),
+        "rmse": rmse(y, predicted.components().mean),
         **interval_scores(y, lower, upper),
-        "log_likelihood": student_t_log_likelihood(y, mean, std, model.degrees_of_freedom_),
-        "crps": crps_student_t(y, mean, std, model.degrees_of_freedom_),
+        "log_likelihood": predicted.log_likelihood(y),
+        "crps": predicted.crps(y),
     }
 
 
