@@ -4,7 +4,8 @@
 
 A mutant is one comparison, operator, constant, condition or statement changed. Its tests are those that mirror the package and run
 until the first fails, in a process of its own that reads the changed module. With ``--sample``, so many mutants of each package are
-drawn by ``--seed``. The same command again goes on where it was stopped. Survivors are printed with their lines.
+drawn by ``--seed``. The same command again goes on where it was stopped; with ``--again``, it tries the survivors anew, after tests
+were added. Survivors are printed with their lines.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import copy
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -27,7 +29,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "extranets"
 TESTS = {"uncertainty": ["tests/uncertainty"], "metrics": ["tests/test_metrics.py"], "model_file": ["tests/model_file"]}
-PATIENCE = 900  # seconds; a test that never ends is noticed, too
+PROCESSOR_SECONDS = 120  # the tests of a package take 13 at most; one that never ends is noticed, too
+PATIENCE = 1800  # seconds of the clock, for those that wait for ever
+MEMORY = 8 * 2**30  # bytes; more is an error
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -131,6 +135,8 @@ def notice(path: Path, source: str, tests: list[str]) -> str:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         sys.meta_path.insert(0, Changed(path, source))
         import pytest
 
@@ -140,7 +146,8 @@ def notice(path: Path, source: str, tests: list[str]) -> str:
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return "survived" if status == 0 else "killed"
+            by_time = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+            return "survived" if status == 0 else "killed by time" if by_time else "killed"
         time.sleep(0.05)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -154,8 +161,14 @@ def ordered_tests(package: str, path: Path) -> list[str]:
     return [*own, *(test for test in rest if test not in own)] or [str(ROOT / folder) for folder in TESTS[package]]
 
 
-def run(packages: list[str], sample: int, seed: int, out: Path) -> None:
-    done = {json.loads(line)["mutant"] for line in out.read_text().splitlines()} if out.exists() else set()
+def outcomes(out: Path) -> dict[str, dict[str, Any]]:
+    """The last record of each mutant."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    return {record["mutant"]: record for record in map(json.loads, lines)}
+
+
+def run(packages: list[str], sample: int, seed: int, out: Path, again: bool) -> None:
+    done = {name for name, record in outcomes(out).items() if not again or record["outcome"] != "survived"}
     import hypothesis  # noqa: F401  what takes long to import, before processes are forked
     import pandas  # noqa: F401
     import pytest  # noqa: F401
@@ -165,7 +178,9 @@ def run(packages: list[str], sample: int, seed: int, out: Path) -> None:
     assert "extranets" not in sys.modules
     for package in packages:
         found = [(path, *mutant) for path in sorted((PACKAGE / package).rglob("*.py")) for mutant in mutants_of(path)]
-        chosen = random.Random(seed).sample(found, min(sample, len(found)))
+        if notice(found[0][0], found[0][0].read_text(), ordered_tests(package, found[0][0])) != "survived":
+            raise SystemExit(f"The tests of {package} fail without any change.")
+        chosen = random.Random(seed).sample(found, len(found))[:sample]  # a larger sample holds the smaller one
         for number, (path, line, what, source) in enumerate(chosen):
             name = f"{package} {seed} {number} of {len(found)}"
             if name in done:
@@ -179,7 +194,7 @@ def run(packages: list[str], sample: int, seed: int, out: Path) -> None:
 
 
 def report(out: Path) -> None:
-    records = [json.loads(line) for line in out.read_text().splitlines()]
+    records = list(outcomes(out).values())
     print("| package | mutants | tried | killed | share |\n|---|---|---|---|---|")
     for package in TESTS:
         own = [record for record in records if record["package"] == package]
@@ -199,8 +214,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--again", action="store_true", help="try the survivors anew")
     given = parser.parse_args()
-    run(given.packages, given.sample, given.seed, given.out)
+    run(given.packages, given.sample, given.seed, given.out, given.again)
     report(given.out)
 
 
