@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from extranets import ExtraNetsRegressor, NoveltyWarning
+from extranets.evaluation import predict_with_targets
+from extranets.plots import NoveltyDisplay
 from extranets.tables import Notes, TableRegressor, prediction_blocks
 
 
@@ -86,7 +89,7 @@ def test_a_single_row_is_told_of_without_its_name(model):
 
 
 def test_dates_are_named_as_such_on_both_sides_and_within(model):
-    texts = told(model, changed(seen={0: pandas.Timestamp("2022-12-31"), 1: pandas.Timestamp("2024-01-01")}))
+    texts = told(model, changed(seen={0: pandas.Timestamp("2022-10-31"), 1: pandas.Timestamp("2024-03-01")}))
     assert "later than the last date of training, 2023-12-31, in row 1." in texts[0]
     assert "earlier than the first date of training, 2023-01-01, in row 0." in texts[0]
     table = flats()
@@ -94,6 +97,25 @@ def test_dates_are_named_as_such_on_both_sides_and_within(model):
     winter = TableRegressor(ExtraNetsRegressor(3, (8,), max_iter=5, n_jobs=1, random_state=0)).fit(table, table["area"])
     texts = told(winter, changed(seen={row: pandas.Timestamp("2023-07-01") for row in range(5)}))
     assert "'seen': 5 of 5 values are in a part of the time or the year in which training" in texts[0]
+
+
+def test_the_margin_of_dates_is_the_same_in_warnings_columns_and_reports(model):
+    table = flats(365 + 120, seed=4)
+    table["seen"] = pandas.Timestamp("2022-11-02") + pandas.to_timedelta(np.arange(len(table)), unit="D")
+    outside = model.predict_outside(table)["seen"].to_numpy()
+    (text,) = told(model, table)
+    counts = re.findall(r"'seen': (\d+) of 485 values are (later|earlier) than the (?:last|first) date", text)
+    assert {side: int(count) for count, side in counts} == {"later": outside[-60:].sum(), "earlier": outside[:60].sum()}
+    assert outside[[0, -1]].all() and not outside[[55, -56]].any()  # the first and last days of training are 60 and -61
+    inside, beyond = table[~outside], table[outside]
+    assert told(model, inside) == [] and reported(model, inside).startswith("No row lies outside")
+    assert reported(model, beyond).startswith(
+        f"{len(beyond)} rows lie outside of what the training rows cover, in seen"
+    )
+
+
+def reported(model, table):
+    return NoveltyDisplay.of(predict_with_targets(model, table, table["area"])).words()
 
 
 def test_blocks_are_told_of_together(model, monkeypatch):

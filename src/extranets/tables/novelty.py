@@ -42,7 +42,7 @@ def novelty_of(schema: Schema, regressor: Any, encoded: pandas.DataFrame) -> Arr
 
 
 def note_outside(schema: Schema, regressor: Any, encoded: pandas.DataFrame, notes: Notes) -> None:
-    """Note numbers and dates outside of training; all dates before its first or after its last are named as such."""
+    """Note numbers and dates outside of training, the same ones as `outside_columns`."""
     notes.add_rows(len(encoded))
     if not getattr(regressor, "knows_novelty", False):
         return
@@ -61,11 +61,10 @@ def _kinds(column: Column, outside: Mask, encoded: pandas.DataFrame) -> Iterator
         days = encoded[f"{column.name}{DAYS}"].to_numpy()
         length = (np.datetime64(column.last, "us") - np.datetime64(column.first, "us")) / DAY
         first, last = column.described().split(" to ")
-        later, earlier = days > length, days < 0
-        yield later, f"later than the last date of training, {last}"
-        yield earlier, f"earlier than the first date of training, {first}"
+        yield outside & (days > length), f"later than the last date of training, {last}"
+        yield outside & (days < 0), f"earlier than the first date of training, {first}"
         yield (
-            outside & ~later & ~earlier,
+            outside & (days >= 0) & (days <= length),
             f"in a part of the time or the year in which training ({first} to {last}) has no rows",
         )
 
