@@ -23,7 +23,7 @@ def fitted() -> Predictions:
     """500 rows, more than a picture shows, with columns of every kind."""
     X, y, X_test, y_test = nonlinear_process(900, random_state=0).split(400)
     model = ExtraNetsRegressor(n_estimators=12, max_iter=30, random_state=0).fit(X, y)
-    about = {"model": "ExtraNetsRegressor", "table": "test.csv", EVIL: EVIL}
+    about = {"model": "ExtraNetsRegressor", "table": "test.csv", "parts": ["one", EVIL], EVIL: EVIL}
     X_test[::50, 4] += 8  # outside of training
     features = table(X_test)
     order = {

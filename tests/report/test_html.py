@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -71,6 +72,11 @@ def test_names_given_by_users_are_shown_as_text(page, elements):
     data = json.loads(elements.scripts[0])
     assert data["target"] == f"price $ {EVIL}"  # and the JSON holds it unchanged
     assert EVIL in "".join(elements.text)
+
+
+def test_what_is_known_of_the_model_has_a_line_for_each_entry_of_a_list(page):
+    lines = re.search(r"<dt>parts</dt>(.*?)</div>", page, re.DOTALL)[1]
+    assert [unescape(line) for line in re.findall("<dd>(.*?)</dd>", lines)] == ["one", EVIL]
 
 
 @pytest.mark.parametrize(("dof", "name"), [(None, "Normal"), (3.0, "Student's t with 3 degrees of freedom")])

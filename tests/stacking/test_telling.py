@@ -17,7 +17,9 @@ def test_everything_that_a_fit_tried_has_words():
     assert len(set(words)) == len(words) and "ridge regression" in words
     order = [(model["weight"], model["r2"]) for model in ranked(models)]
     assert order == sorted(order, reverse=True)
-    assert summary(models).count("%") == sum(model["weight"] > 0 for model in models)
+    told = summary(models)
+    assert len(told) == sum(model["weight"] > 0 for model in models) > 0
+    assert all(line.endswith(f" % {in_words(model)}") for line, model in zip(told, ranked(models), strict=False))
 
 
 def test_words_for_one_layer_and_for_two():

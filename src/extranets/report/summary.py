@@ -40,7 +40,7 @@ class Summary:
     ----------
     title, target : str
     about : dict
-        The model and the table in words.
+        The model and the table in words: a text for each name, or a list of them.
     n : int
         Rows.
     coverage : float
@@ -60,7 +60,7 @@ class Summary:
 
     title: str
     target: str
-    about: dict[str, str]
+    about: dict[str, str | list[str]]
     n: int
     coverage: float
     distribution: str
@@ -128,5 +128,9 @@ def _figures(predictions: Predictions, coverage: float) -> tuple[dict[str, plots
     return figures, absent
 
 
-def _texts(about: dict[str, Any]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in about.items() if value is not None}
+def _texts(about: dict[str, Any]) -> dict[str, str | list[str]]:
+    return {
+        str(key): [str(line) for line in value] if isinstance(value, list) else str(value)
+        for key, value in about.items()
+        if value is not None
+    }

@@ -30,16 +30,14 @@ def ranked(models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(models, key=lambda model: (-model["weight"], -model["r2"]))
 
 
-def summary(models: Sequence[Mapping[str, Any]]) -> str:
-    """Those that have a weight, in one line.
+def summary(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those that have a weight, a line for each.
 
     Examples
     --------
     >>> ridge = {"hidden_layer_sizes": (), "r2": 0.5}
     >>> net = {"hidden_layer_sizes": (50,), "n_bins": None, "alpha": 1.0, "max_iter": 9, "r2": 0.6}
     >>> summary([{**ridge, "weight": 0.25}, {**net, "weight": 0.75}])
-    '75 % 1 layer of 50 units, no bins, decay 1, 9 epochs; 25 % ridge regression'
+    ['75 % 1 layer of 50 units, no bins, decay 1, 9 epochs', '25 % ridge regression']
     """
-    return "; ".join(
-        f"{100 * model['weight']:.0f} % {in_words(model)}" for model in ranked(models) if model["weight"] > 0
-    )
+    return [f"{100 * model['weight']:.0f} % {in_words(model)}" for model in ranked(models) if model["weight"] > 0]

@@ -77,7 +77,7 @@ class TableModel:
         )
 
 
-def _stack(network: Any) -> str | None:
+def _stack(network: Any) -> list[str] | None:
     settings = getattr(network, "settings_", None) or {}
     return summary(settings["models"]) if "models" in settings else None
 
