@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from extranets._random import Purpose, draw_seed, normals, philox, shuffled, uniforms, words
+from extranets import _random
+from extranets._random import Purpose, draw_seed, normal_blocks, normals, philox, shuffled, uniforms, words
 from extranets.engine import _native
 
 # From the Random123 distribution's kat_vectors, philox4x32-10: counter, key, result.
@@ -80,6 +81,17 @@ def test_normals_are_normal():
     first, second = drawn[0::2], drawn[1::2]
     assert abs((first * second).mean()) < 4 / np.sqrt(n / 2)
     assert abs((first**2 * second**2).mean() - 1) < 4 * np.sqrt(8 / (n / 2))
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 50, 10**6])
+def test_normals_of_a_few_members_at_a_time_are_the_same(at_once, monkeypatch):
+    monkeypatch.setattr(_random, "MOST_AT_ONCE", at_once)
+    ids = np.arange(3, 10, dtype=np.uint32)
+    found = np.full((7, 9), np.nan)
+    for some, drawn in normal_blocks(5, ids, Purpose.PASS, 9, part=2):
+        assert drawn.size <= max(at_once, 9)
+        found[some] = drawn
+    np.testing.assert_array_equal(found, normals(5, ids, Purpose.PASS, 9, part=2))
 
 
 def test_the_first_normals_do_not_depend_on_how_many_are_drawn():

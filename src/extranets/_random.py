@@ -7,6 +7,7 @@ order, and for any subset of the members. The native engine computes the same wo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from extranets._arrays import Array
+
+MOST_AT_ONCE = 2**18  # normal numbers; drawing takes about a hundred bytes for each
 
 
 class Purpose(IntEnum):
@@ -87,6 +90,16 @@ def normals(seed: int, members: npt.ArrayLike, purpose: Purpose, n: int, *, atte
     angle = 2 * np.pi * pairs[..., 1::2]
     drawn = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
     return drawn.reshape(pairs.shape)[..., :n]
+
+
+def normal_blocks(
+    seed: int, members: npt.NDArray[np.uint32], purpose: Purpose, n: int, *, part: int = 0
+) -> Iterator[tuple[slice, Array]]:
+    """What `normals` gives, a few members at a time: drawing takes many times the memory of the numbers."""
+    at_once = max(1, MOST_AT_ONCE // max(n, 1))
+    for begin in range(0, len(members), at_once):
+        some = slice(begin, begin + at_once)
+        yield some, normals(seed, members[some], purpose, n, part=part)
 
 
 def shuffled(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from extranets.engine import Options, TrainingData, TrainingDiverged, forward, reference, variational
+from extranets import _random
+from extranets.engine import Options, TrainingData, TrainingDiverged, forward, pbp, reference, variational
 from extranets.engine import reference_variational as specification
 from extranets.engine.options import LOG_VARIANCE_LIMIT
 from extranets.networks import Architecture, draw_members
@@ -415,6 +417,24 @@ def test_members_have_draws_of_their_own(posterior):
         draws.append((variational.sample(posterior, i, 1, seed=1).parameters - mean) / std)
     n = min(map(len, draws))
     assert np.abs(draws[0][:n] - draws[1][:n]).min() > 1e-4
+
+
+@pytest.mark.parametrize("method", [variational, pbp])
+def test_samples_take_little_memory_besides_their_own(method):
+    """Of a wide table: drawn all at once, their random numbers took many times the memory of the networks."""
+    architecture = Architecture(1000, (40,), 1, 1)
+    if method is pbp:
+        posterior = pbp.start(architecture, [0], SEED)
+    else:
+        members, X, y, _ = make((40,), n=10, n_inputs=1000, n_outputs=1, ids=[0])
+        posterior = variational.train(members, TrainingData(X, y), Options(n_epochs=1), SEED)
+    tracemalloc.start()
+    try:
+        drawn = method.sample(posterior, 0, 60, seed=1).parameters
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert drawn.size == 60 * architecture.n_parameters((40,)) and peak < drawn.nbytes + 200 * _random.MOST_AT_ONCE
 
 
 def test_samples_are_networks(posterior):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import extranets.engine._native as _native
 from extranets._arrays import Array
-from extranets._random import Purpose, normals
+from extranets._random import Purpose, normal_blocks
 from extranets.engine.data import TrainingData, float32
 from extranets.engine.native import data_arrays
 from extranets.engine.reference_pbp import START, first_means, first_variance
@@ -145,9 +145,11 @@ def sample(posterior: Posterior, member: int, n_samples: int, seed: int) -> Ense
     # The ensemble's layers have no factor 1 / sqrt(inputs + 1); it goes into the weights.
     factor = np.concatenate([np.full((n_in + 1) * n_out, 1 / np.sqrt(n_in + 1)) for n_in, n_out in sizes])
     ids = np.arange(n_samples, dtype=np.uint32)
-    draws = normals(seed, ids, Purpose.PASS, len(factor), part=member)
-    weights = (posterior.mean[member] + np.sqrt(posterior.variance[member]) * draws) * factor
-    return Ensemble(draw_members(architecture, 1.0, seed, ids), weights.astype(np.float32).ravel())
+    weights = np.empty((n_samples, len(factor)), dtype=np.float32)
+    std = np.sqrt(posterior.variance[member])
+    for some, draws in normal_blocks(seed, ids, Purpose.PASS, len(factor), part=member):
+        weights[some] = (posterior.mean[member] + std * draws) * factor
+    return Ensemble(draw_members(architecture, 1.0, seed, ids), weights.ravel())
 
 
 def _hidden(posterior: Posterior) -> npt.NDArray[np.int32]:

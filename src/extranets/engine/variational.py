@@ -9,7 +9,7 @@ import numpy as np
 
 import extranets.engine._native as _native
 from extranets._arrays import Float32
-from extranets._random import Purpose, normals
+from extranets._random import Purpose, normal_blocks
 from extranets.engine.data import TrainingData
 from extranets.engine.native import data_arrays, diverged, member_arrays, native_options
 from extranets.engine.options import Options
@@ -122,7 +122,9 @@ def sample(posterior: Posterior, member: int, n_samples: int, seed: int, first: 
     part = slice(*members.offsets[member : member + 2])
     mean, std = posterior.mean[part], posterior.std[part]
     ids = np.arange(first, first + n_samples, dtype=np.uint32)
-    draws = normals(seed, ids, Purpose.PASS, len(mean), part=int(members.ids[member]))
+    weights = np.empty((n_samples, len(mean)), dtype=np.float32)
+    for some, draws in normal_blocks(seed, ids, Purpose.PASS, len(mean), part=int(members.ids[member])):
+        weights[some] = mean + std * draws
     again = np.full(n_samples, member)
     drawn = Members(members.architecture, ids, members.widths[again], members.masks[again])
-    return Ensemble(drawn, (mean + std * draws).astype(np.float32).ravel())
+    return Ensemble(drawn, weights.ravel())
