@@ -15,6 +15,8 @@ static inline double scheduled_rate(const Options& o, int64_t step, int64_t n_st
     }
 }
 
+constexpr int64_t kMostProducts = 1 << 24;
+
 // Parameters and both moments of one member; all three share the padded layout.
 struct Adam {
     float* parameters;
@@ -27,6 +29,16 @@ struct Adam {
     Adam(float* p, float* m, float* v, const Options& o)
         : parameters(p), first(m), second(v), rest1(splat(1.0f - o.beta1)),
           rest2(splat(1.0f - o.beta2)), epsilon(splat(o.epsilon)), decays(o.weight_decay > 0) {}
+
+    // As if so many steps had been made. By products, one for each, so that the powers are the same bits; unless that takes long.
+    void skip_steps(const Options& o, int64_t n) {
+        power1 = n > kMostProducts ? std::pow(double(o.beta1), double(n)) : 1;
+        power2 = n > kMostProducts ? std::pow(double(o.beta2), double(n)) : 1;
+        for (int64_t i = 0; i < n && n <= kMostProducts && (power1 > 0 || power2 > 0); ++i) {
+            power1 *= o.beta1;
+            power2 *= o.beta2;
+        }
+    }
 
     void begin_step(const Options& o, int64_t step, int64_t n_steps) {
         power1 *= o.beta1;

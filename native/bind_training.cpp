@@ -90,12 +90,37 @@ struct Training {
     Out<float, 2> loss_curve;
     Out<double, 2> scalars;  // of each member: loss, R^2, validation loss
     Out<int32_t, 2> integers;  // epochs, attempts, outcome
+    std::optional<Out<float, 1>> first, second;  // Adam's moments, as parameters; of a stretch alone
+    std::optional<In<int64_t, 2>> stretches;  // of each member: attempt, number, step, number of steps
 
     void add_to(Memory& memory) const {
         memory.reads("X", X).reads("y", y).reads("weight", weight).reads("adversarial", adversarial).reads("counts", counts)
             .reads("count_rows", count_rows).reads("members", members).reads("widths", widths).reads("offsets", offsets)
             .writes("parameters", parameters).writes("loss_curve", loss_curve).writes("scalars", scalars)
-            .writes("integers", integers);
+            .writes("integers", integers).writes("first", first).writes("second", second).reads("stretches", stretches);
+    }
+
+    // One for each member, or none.
+    std::vector<Stretch> checked_stretches(const Plan& plan) const {
+        require(first.has_value() == second.has_value() && first.has_value() == stretches.has_value(),
+                "first, second and stretches are given together");
+        if (!stretches) return {};
+        require(stretches->shape(0) == plan.size() && stretches->shape(1) == 4, "stretches",
+                "four numbers for each member are needed");
+        require(plan.n_parameters() <= first->shape(0) && plan.n_parameters() <= second->shape(0),
+                "first or second is too small for offsets");
+        require(options.n_epochs == 1 && options.n_starts == 1 && options.max_restarts == 0 && options.validation_fraction == 0,
+                "stretches: a part of a training is one epoch of one start, without validation");
+        std::vector<Stretch> found;
+        for (size_t i = 0; i < plan.size(); ++i) {
+            const int64_t* s = stretches->data() + 4 * i;
+            require(s[0] >= 0 && s[0] < kMostAttempts, "stretches: an attempt must be at least 0 and below 2^24");
+            require(s[1] >= 0 && s[1] <= kMostRows, "stretches: a number must be at least 0 and below 2^32");
+            require(s[2] >= 0 && s[2] < s[3], "stretches: the step must be at least 0 and below the number of steps");
+            found.push_back({first->data() + plan.offset(i), second->data() + plan.offset(i), uint32_t(s[0]), uint32_t(s[1]),
+                             s[2], s[3]});
+        }
+        return found;
     }
 };
 
@@ -104,6 +129,7 @@ struct CheckedTraining {
     const Training& of;
     Data data;
     std::vector<MemberTask> tasks;
+    std::vector<Stretch> stretches;
     std::vector<Work> works;
 
     CheckedTraining(const Training& t, const Kernels& kernels)
@@ -116,9 +142,11 @@ struct CheckedTraining {
         require_rows("scalars", t.scalars, n, 3);
         require_rows("integers", t.integers, n, 3);
         require(plan.n_parameters() <= t.parameters.shape(0), "parameters is too small for offsets");
+        stretches = t.checked_stretches(plan);
         const int n_heads = heads_of(data, t.options);
         for (size_t i = 0; i < n; ++i) {
             static_cast<Member&>(tasks[i]) = plan.member(i, kernels, data, t.options, n_heads);
+            tasks[i].stretch = stretches.empty() ? nullptr : &stretches[i];
             tasks[i].parameters = t.parameters.data() + plan.offset(i);
             tasks[i].loss_curve = t.loss_curve.data() + i * n_epochs;
             works.push_back({double(t.options.n_epochs) * t.options.n_starts, plan.epoch_cost(i, tasks[i].shape, t.options)});
@@ -226,11 +254,13 @@ void bind_training(nb::module_& m) {
         .def(nb::init<In<float, 2>, In<float, 2>, std::optional<In<float, 1>>, std::optional<In<float, 1>>,
                       std::optional<In<uint16_t, 2>>, std::optional<In<int32_t, 1>>, In<uint32_t, 1>, In<int32_t, 2>,
                       In<int64_t, 1>, std::shared_ptr<const EncodingArrays>, Options, Out<float, 1>, Out<float, 2>,
-                      Out<double, 2>, Out<int32_t, 2>>(),
+                      Out<double, 2>, Out<int32_t, 2>, std::optional<Out<float, 1>>, std::optional<Out<float, 1>>,
+                      std::optional<In<int64_t, 2>>>(),
              "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(), "adversarial"_a.noconvert().none(),
              "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(), "members"_a.noconvert(), "widths"_a.noconvert(),
              "offsets"_a.noconvert(), "encoding"_a.none(), "options"_a, "parameters"_a.noconvert(),
-             "loss_curve"_a.noconvert(), "scalars"_a.noconvert(), "integers"_a.noconvert());
+             "loss_curve"_a.noconvert(), "scalars"_a.noconvert(), "integers"_a.noconvert(),
+             "first"_a.noconvert() = nb::none(), "second"_a.noconvert() = nb::none(), "stretches"_a.noconvert() = nb::none());
     m.def("train_all", &train_all, "trainings"_a, "n_threads"_a, "progress"_a.none());
     m.def("train_variational", &train_variational, "X"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert().none(),
           "counts"_a.noconvert().none(), "count_rows"_a.noconvert().none(), "members"_a.noconvert(), "widths"_a.noconvert(),

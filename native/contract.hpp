@@ -90,9 +90,19 @@ struct Member {
     const uint16_t* counts;  // (n_rows): how often each row stands in this member's sample; null: once each
 };
 
+// One part of a member's training, an epoch of other rows than those of the parts before, and what it goes on with from there.
+struct Stretch {
+    float* first;  // in and out: Adam's moments, canonical layout
+    float* second;
+    uint32_t attempt;
+    uint32_t number;  // of the part; names its shuffle
+    int64_t step, n_steps;  // mini-batches before this part, and of all parts
+};
+
 // What one member's training needs and gives back.
 struct MemberTask : Member {
-    float* parameters;  // out: canonical layout
+    float* parameters;  // out: canonical layout; of a stretch: in and out
+    const Stretch* stretch = nullptr;  // null: the whole training at once
     float* loss_curve;  // out: (n_epochs), NaN where stopped early
     double train_loss;
     double train_r2;

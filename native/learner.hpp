@@ -142,7 +142,7 @@ struct Learner {
     // Gathers every mini-batch and calls step(rows, index of the step), which returns the batch's summed loss. Returns the
     // mean loss of a row.
     template <class Step>
-    double epoch(int index, uint32_t attempt, const Step& step) {
+    double epoch(int64_t index, uint32_t attempt, const Step& step) {
         uint32_t* order = order_memory.data;
         for (int64_t i = 0; i < train_rows.n; ++i) order[i] = train_rows.data[i];
         shuffle(order, train_rows.n, make_stream(options.seed, member.id, Purpose::shuffle, attempt, uint32_t(index)));

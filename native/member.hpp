@@ -202,10 +202,44 @@ struct Trainer : Learner {
             copy(best_epoch.data, layout.size, parameters.data);
             refresh();
         }
+        return judge();
+    }
+
+    // By all rows of the table.
+    Outcome judge() {
         task.train_loss = evaluate(train_rows);
         if (!is_finite(task.train_loss) || !moments_are_finite()) return Outcome::not_finite;
         task.train_r2 = training_r2(task.train_loss);
         return task.train_r2 < options.collapse_r2 ? Outcome::collapsed : Outcome::trained;
+    }
+
+    // One epoch, on from where the last stretch has ended. Only the last one is judged: that costs a third of an epoch.
+    Outcome run_stretch(const Stretch& s) {
+        start(s.attempt);
+        if (s.step > 0) {
+            pack(layout, task.parameters, parameters.data);
+            pack(layout, s.first, first.data);
+            pack(layout, s.second, second.data);
+            refresh();
+        }
+        Adam adam(parameters.data, first.data, second.data, options);
+        adam.skip_steps(options, s.step);
+        unit_variance = options.warm_up_epochs > 0;
+        int64_t at = s.step;
+        const double loss = epoch(s.number, s.attempt, [&](int n, int64_t) {
+            adam.begin_step(options, at, s.n_steps);
+            return step(n, at++, s.attempt, adam);
+        });
+        if (control.cancelled.load(std::memory_order_relaxed)) return Outcome::cancelled;
+        count_epochs(1);
+        task.loss_curve[0] = float(loss);
+        task.n_epochs_run = 1;
+        if (!is_finite(loss)) return Outcome::not_finite;
+        unpack(layout, parameters.data, task.parameters);
+        unpack(layout, first.data, s.first);
+        unpack(layout, second.data, s.second);
+        if (at >= s.n_steps) return judge();
+        return moments_are_finite() ? Outcome::trained : Outcome::not_finite;
     }
 };
 
@@ -220,6 +254,12 @@ struct Record {
 static void train_member(const Data& data, const Options& options, MemberTask& task, Control& control) {
     const FlushDenormals flush;
     Trainer trainer(data, options, task, control);
+    if (task.stretch) {
+        task.train_loss = task.train_r2 = std::nan("");
+        task.n_attempts = int(task.stretch->attempt) + 1;
+        task.outcome = trainer.run_stretch(*task.stretch);
+        return;
+    }
     Buffer<float> best_curve(options.n_epochs);
     Record best{kInfinity, 0, 0, 0, Outcome::not_finite};
     int good = 0;

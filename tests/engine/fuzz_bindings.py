@@ -22,6 +22,8 @@ CALLS: list[tuple[str, Callable[[], calls.Arguments]]] = [
     ("train", lambda: calls.train(calls.bins(), loss=1, warm_up_epochs=1, validation_fraction=0.3, patience=1)),
     ("train", lambda: calls.train(calls.bins(), dropout_keep=0.8, input_keep=0.7) | {"adversarial": None}),
     ("train", lambda: calls.train(calls.waves(), max_grad_norm=0.5, n_starts=2, max_restarts=1, collapse_r2=0.1)),
+    ("train", calls.stretch),
+    ("train", lambda: calls.stretch(calls.bins(), step=0, dropout_keep=0.8)),
     ("train_all", calls.train_all),
     ("train_variational", calls.train_variational),
     ("gradient", calls.gradient),

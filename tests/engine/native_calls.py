@@ -106,6 +106,16 @@ def train(encoding: Arguments | None = None, **options: Any) -> Arguments:
     return {**training(encoding, **options), "n_threads": 2, "progress": stop}
 
 
+def stretch(encoding: Arguments | None = None, step: int = 5, **options: Any) -> Arguments:
+    """One part of a training, as ``train``."""
+    arguments = train(encoding, n_epochs=1, **options)
+    size = len(arguments["parameters"])
+    state = {name: np.full(size, 0.1, dtype=np.float32) for name in ("parameters", "first", "second")}
+    of_member = np.array([0, 2, step, 20], dtype=np.int64)
+    curve = np.empty((N_MEMBERS, 1), dtype=np.float32)
+    return {**arguments, **state, "stretches": np.tile(of_member, (N_MEMBERS, 1)), "loss_curve": curve}
+
+
 def train_all() -> Arguments:
     """Several trainings; the names are for the eye."""
     table = _table()

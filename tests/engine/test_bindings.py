@@ -14,6 +14,7 @@ F32, I32, I64 = np.float32, np.int32, np.int64
 WORKING = {
     "train": ("train", calls.train()),
     "train, Gaussian": ("train", calls.train(calls.bins(), loss=1, warm_up_epochs=1, validation_fraction=0.3)),
+    "train, a part": ("train", calls.stretch(calls.bins())),
     "train_all": ("train_all", calls.train_all()),
     "train_variational": ("train_variational", calls.train_variational()),
     "gradient": ("gradient", calls.gradient(calls.waves())),
@@ -83,6 +84,29 @@ TRAINING = {
 @pytest.mark.parametrize(("changes", "message"), TRAINING.values(), ids=TRAINING.keys())
 def test_training_refuses(changes, message):
     refuses("train", calls.train() | changes, message)
+
+
+STRETCHES = calls.stretch()["stretches"]
+STRETCH = {
+    "few moments": ({"first": np.zeros(SIZE - 1, F32)}, "first or second is too small"),
+    "few second moments": ({"second": np.zeros(SIZE - 1, F32)}, "first or second is too small"),
+    "no second moments": ({"second": None}, "are given together"),
+    "moments alone": ({"stretches": None}, "are given together"),
+    "stretches of one member": ({"stretches": STRETCHES[:1]}, "stretches: four numbers for each member"),
+    "three numbers": ({"stretches": STRETCHES[:, :3].copy()}, "stretches: four numbers for each member"),
+    "a negative step": ({"stretches": STRETCHES - np.array([0, 0, 6, 0])}, "stretches: the step must be"),
+    "after the last step": ({"stretches": STRETCHES + np.array([0, 0, 15, 0])}, "stretches: the step must be"),
+    "many attempts": ({"stretches": STRETCHES + np.array([2**24, 0, 0, 0])}, "stretches: an attempt must be"),
+    "a negative number": ({"stretches": STRETCHES - np.array([0, 3, 0, 0])}, "stretches: a number must be"),
+    "two epochs": ({"options": calls.OPTIONS | {"n_epochs": 2}, "loss_curve": np.empty((2, 2), F32)}, "is one epoch"),
+    "two starts": ({"options": calls.OPTIONS | {"n_epochs": 1, "n_starts": 2}}, "is one epoch of one start"),
+    "validation": ({"options": calls.OPTIONS | {"n_epochs": 1, "validation_fraction": 0.5}}, "without validation"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), STRETCH.values(), ids=STRETCH.keys())
+def test_a_part_of_a_training_refuses(changes, message):
+    refuses("train", calls.stretch() | changes, message)
 
 
 def shares(output, other):

@@ -13,6 +13,7 @@ from extranets.engine.doors import DEVICES, Device, Machine, Moments, forward, m
 from extranets.engine.native import TrainingDiverged, gradient, jacobian, random_words
 from extranets.engine.options import Options, Trained, Training, joined
 from extranets.engine.passes import Passes
+from extranets.engine.windows import RowSource, WindowedData
 from extranets.engine.workers import WorkersLost
 
 __all__ = [
@@ -22,10 +23,12 @@ __all__ = [
     "Moments",
     "Options",
     "Passes",
+    "RowSource",
     "Trained",
     "Training",
     "TrainingData",
     "TrainingDiverged",
+    "WindowedData",
     "WorkersLost",
     "forward",
     "gradient",

@@ -34,6 +34,9 @@ class Training:
         loss_curve: Any,
         scalars: Any,
         integers: Any,
+        first: Any = None,
+        second: Any = None,
+        stretches: Any = None,
     ) -> None: ...
 
 def train_all(trainings: list[Training], n_threads: int, progress: Callable[[float], object] | None) -> None: ...

@@ -9,13 +9,14 @@ from typing import Literal, Protocol, TypedDict
 import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
-from extranets.engine import native
+from extranets.engine import in_windows, native
 from extranets.engine.checkpoints import Checkpoint
 from extranets.engine.data import TrainingData
 from extranets.engine.native import TrainingDiverged
 from extranets.engine.options import Options, Trained, Training
 from extranets.engine.passes import Passes
 from extranets.engine.pieces import Place, train_in_pieces
+from extranets.engine.windows import is_windowed
 from extranets.engine.workers import Workers
 from extranets.networks import Ensemble, Members
 
@@ -111,6 +112,10 @@ def train_all(
     >>> len(small.ensemble.parameters), len(large.ensemble.parameters)
     (26, 50)
     """
+    if any(map(is_windowed, trainings)):
+        if device == "cuda":
+            raise ValueError("Networks that train on a table in windows are trained on the CPU: set device='cpu'.")
+        return in_windows.train_all(trainings, n_threads=n_threads, progress=progress)
     here = _train_on_gpu if device == "cuda" else native.train_all
     workers, checkpoint = Workers.worth_asking(trainings), Checkpoint.active()
     if workers is None and checkpoint is None:

@@ -14,7 +14,7 @@ import extranets.engine._native as _native
 from extranets._arrays import Array, Float32
 from extranets.encodings import PiecewiseLinear
 from extranets.engine.data import TrainingData, float32
-from extranets.engine.options import LOSSES, SCHEDULES, Options, Trained, Training
+from extranets.engine.options import LOSSES, SCHEDULES, Options, Stretch, Trained, Training
 from extranets.engine.passes import Passes
 from extranets.networks import Architecture, Ensemble, Members
 
@@ -23,8 +23,8 @@ VARIANT_VARIABLE = "EXTRANETS_VARIANT"
 if os.environ.get(VARIANT_VARIABLE):
     _native.use_variant(os.environ[VARIANT_VARIABLE])
 
-_NOT_FINITE = 2  # Outcome in native/contract.hpp
-_COLLAPSED = 1
+NOT_FINITE = 2  # Outcome in native/contract.hpp
+COLLAPSED = 1
 _PIECEWISE_LINEAR, _PERIODIC = 0, 1  # EncodingKind
 
 
@@ -75,12 +75,13 @@ def member_arrays(members: Members) -> dict[str, Any]:
     }
 
 
-class _Results:
+class Results:
     """Where the extension writes what it has found about the members of one training."""
 
     def __init__(self, training: Training) -> None:
-        n = len(training.members)
-        self.parameters = np.empty(training.members.offsets[-1], dtype=np.float32)
+        n, stretch = len(training.members), training.stretch
+        size = training.members.offsets[-1]
+        self.parameters = np.empty(size, dtype=np.float32) if stretch is None else stretch.parameters
         self.loss_curve = np.empty((n, training.options.n_epochs), dtype=np.float32)
         self.scalars = np.empty((n, 3))
         self.integers = np.empty((n, 3), dtype=np.int32)
@@ -96,11 +97,11 @@ class _Results:
             validation_loss=self.scalars[:, 2],
             n_epochs=n_epochs,
             n_attempts=n_attempts,
-            collapsed=outcomes == _COLLAPSED,
+            collapsed=outcomes == COLLAPSED,
         )
 
 
-def _native_training(training: Training, results: _Results) -> Any:
+def _native_training(training: Training, results: Results) -> Any:
     return _native.Training(
         **data_arrays(training.data),
         **member_arrays(training.members),
@@ -108,17 +109,36 @@ def _native_training(training: Training, results: _Results) -> Any:
         encoding=_encoding(training.members.architecture),
         options=native_options(training.options, training.seed),
         **vars(results),
+        **({} if training.stretch is None else _stretch_arrays(training.stretch)),
     )
+
+
+def _stretch_arrays(stretch: Stretch) -> dict[str, Any]:
+    number = np.full_like(stretch.steps, stretch.number)
+    table = np.column_stack([stretch.attempts, number, stretch.steps, stretch.n_steps])
+    return {
+        "first": stretch.first,
+        "second": stretch.second,
+        "stretches": np.ascontiguousarray(table, dtype=np.int64),
+    }
 
 
 def train_all(
     trainings: Sequence[Training], *, n_threads: int = 1, progress: Callable[[float], object] | None = None
 ) -> list[Trained | TrainingDiverged]:
     """As :func:`extranets.engine.train_all`, on the cores of this machine."""
-    results = [_Results(training) for training in trainings]
+    results = run_all(trainings, n_threads=n_threads, progress=progress)
+    return [found.of(training) for training, found in zip(trainings, results, strict=True)]
+
+
+def run_all(
+    trainings: Sequence[Training], *, n_threads: int = 1, progress: Callable[[float], object] | None = None
+) -> list[Results]:
+    """The same, with what was found about each member, those that diverged among them."""
+    results = [Results(training) for training in trainings]
     pairs = list(zip(trainings, results, strict=True))
     _native.train_all([_native_training(*pair) for pair in pairs], n_threads, progress)
-    return [found.of(training) for training, found in pairs]
+    return results
 
 
 def in_any_start(options: Options) -> str:
@@ -128,7 +148,7 @@ def in_any_start(options: Options) -> str:
 
 def diverged(members: Members, outcomes: npt.NDArray[np.int32], end_of_sentence: str) -> TrainingDiverged | None:
     """The error that names the members whose loss was not finite; None where all were."""
-    ids = [int(i) for i in members.ids[outcomes == _NOT_FINITE]]
+    ids = [int(i) for i in members.ids[outcomes == NOT_FINITE]]
     return _diverged(len(members), ids, end_of_sentence) if ids else None
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from extranets._arrays import Array, Float32
-from extranets.engine.data import TrainingData
 from extranets.model_file import storable
 from extranets.networks import Ensemble, Members
 
@@ -85,8 +84,33 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """One part of a training: an epoch of other rows than those of the parts before, on from where these have ended.
+
+    ``parameters`` and Adam's moments, ``first`` and ``second``, are read, unless ``steps`` is 0, and written, all in the layout of
+    :class:`~extranets.networks.Ensemble`. Only the last part, which ends with the last step, tells loss and R^2 of the network on
+    its rows; of others they are NaN.
+
+    Attributes
+    ----------
+    number : int
+        Of the part, counted from 0; it names the shuffle of the rows.
+    attempts, steps, n_steps : integer arrays of shape (m,)
+        Of each member: which start this is, mini-batches before this part, and mini-batches of all parts.
+    """
+
+    parameters: Float32
+    first: Float32
+    second: Float32
+    number: int
+    attempts: npt.NDArray[np.int64]
+    steps: npt.NDArray[np.int64]
+    n_steps: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Training:
-    """One ensemble to train: which networks, on which rows, and how.
+    """One ensemble to train: which networks, on which rows, and how; with a stretch, one part of that.
 
     Raises
     ------
@@ -102,9 +126,10 @@ class Training:
     """
 
     members: Members
-    data: TrainingData
+    data: Any  # TrainingData, or WindowedData for rows that memory cannot hold
     options: Options
     seed: int
+    stretch: Stretch | None = None
 
     def __post_init__(self) -> None:
         self.data.check_members(self.members)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from extranets.engine.checkpoints import Checkpoint
+from extranets.engine.meters import Meter, Report
 from extranets.engine.native import TrainingDiverged
 from extranets.engine.options import Trained, Training
 from extranets.engine.shards import Assembly, Piece, Shard, cut, multiply_adds, whole
@@ -14,8 +15,6 @@ from extranets.engine.workers import Found, TrainAll, Workers
 
 SHARDS_PER_WORKER = 4  # so that workers idle little at the end, and little is lost with a worker
 KEPT_EVERY = 1e11  # multiply-adds of a thread, about five seconds, between two files of a checkpoint
-
-Report = Callable[[float], object]
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,14 @@ def train_in_pieces(
     def amount(pieces: Iterable[Piece]) -> float:
         return sum(float(work[piece.training][piece.members].sum()) for piece in pieces)
 
-    left = amount(wanted)
+    left, total = amount(wanted), amount(whole(trainings))
     most = (
         place.n_threads * KEPT_EVERY
         if place.workers is None
         else left / (SHARDS_PER_WORKER * place.workers.cluster.n_workers)
     )
     shards = cut(trainings, wanted, most)
-    meter = _Meter(progress, amount(whole(trainings)), left)
+    meter = Meter(progress, total, total - left)
     if place.workers is not None:
         results = place.workers.run(trainings, shards, place.here)
     else:
@@ -69,23 +68,3 @@ def _run_here(
     for shard in shards:
         pieces = [piece.of(trainings) for piece in shard]
         yield shard, place.here(pieces, n_threads=place.n_threads, progress=within(shard))
-
-
-class _Meter:
-    """Tells the share of the work that is done."""
-
-    def __init__(self, progress: Report | None, total: float, left: float) -> None:
-        self.progress, self.total, self.done = progress, total, total - left
-        self.add(0.0)
-
-    def add(self, amount: float) -> None:
-        self.done += amount
-        if self.progress is not None:
-            self.progress(min(1.0, self.done / self.total) if self.total > 0 else 1.0)
-
-    def within(self, amount: float) -> Report | None:
-        """For work of which shares are told while it goes on."""
-        if self.progress is None:
-            return None
-        progress, done = self.progress, self.done
-        return lambda share: progress(min(1.0, (done + share * amount) / self.total))

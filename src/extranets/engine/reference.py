@@ -375,25 +375,49 @@ def training_r2(problem: Problem, loss: float) -> float:
     return r2_over_constant(problem.options.loss, loss, constant)
 
 
+def steps_per_epoch(problem: Problem) -> int:
+    return -(-len(problem.train_rows) // _batch_size(problem))
+
+
+def _batch_size(problem: Problem) -> int:
+    return min(problem.options.batch_size, len(problem.train_rows) + len(problem.validation_rows))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run through the rows: of which attempt, its number, and which of all steps is its first."""
+
+    attempt: int
+    number: int
+    first_step: int
+    n_steps: int
+
+
+def run_epoch(problem: Problem, layers: Layers, adam: Adam, run: Run, warming_up: bool = False) -> float:
+    """All rows once, in shuffled mini-batches; ``layers`` and ``adam`` change in place. Returns the mean loss of a row.
+
+    Trainings on parts of a table, one after the other, are such runs: each with its own problem, and with the same layers and Adam.
+    """
+    rows, batch = problem.train_rows, _batch_size(problem)
+    order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, attempt=run.attempt, part=run.number)
+    total = 0.0
+    for s in range(steps_per_epoch(problem)):
+        picked = order[s * batch : (s + 1) * batch]
+        loss = training_step(problem, layers, adam, picked, run.attempt, run.first_step + s, run.n_steps, warming_up)
+        total += len(picked) * loss
+    return total / len(rows)
+
+
 def run_attempt(problem: Problem, layers: Layers, attempt: int) -> tuple[Layers, list[float], float]:
     """Train from ``layers``; returns the best layers, the loss curve and the best validation loss."""
-    o, rows = problem.options, problem.train_rows
-    batch = min(o.batch_size, len(rows) + len(problem.validation_rows))
-    per_epoch = -(-len(rows) // batch)
+    o, per_epoch = problem.options, steps_per_epoch(problem)
     adam = Adam(layers, o)
     curve: list[float] = []
     best_loss, best, waited = math.inf, layers, 0
-    n_steps = o.n_epochs * per_epoch
     for epoch in range(o.n_epochs):
         warming_up = epoch < o.warm_up_epochs
-        order = shuffled(rows, problem.seed, problem.member, Purpose.SHUFFLE, attempt=attempt, part=epoch)
-        total = 0.0
-        for s in range(per_epoch):
-            picked = order[s * batch : (s + 1) * batch]
-            step = epoch * per_epoch + s
-            loss = training_step(problem, layers, adam, picked, attempt, step, n_steps, warming_up)
-            total += len(picked) * loss
-        curve.append(total / len(rows))
+        run = Run(attempt, epoch, epoch * per_epoch, o.n_epochs * per_epoch)
+        curve.append(run_epoch(problem, layers, adam, run, warming_up))
         if not math.isfinite(curve[-1]):
             return layers, curve, math.inf
         if len(problem.validation_rows) and not warming_up:
