@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from extranets._arrays import Array, Float32, blocks
 from extranets._random import Purpose, generator
+from extranets.blocks import AllRows
 from extranets.engine import Moments
 from extranets.networks import Ensemble
 from extranets.parting import Parting, fold_of_row, held_share
@@ -32,6 +33,17 @@ class Sample:
     fingerprint: bytes = b""  # of the table it was made of: enough to notice other data
     used: npt.NDArray[np.bool_] | None = None  # which rows of that table these are; None: all
     parting: Parting | None = None  # which rows are held out together; None: at random
+    whole: AllRows | None = None  # the rows that these were drawn from; None: these are all
+
+    @property
+    def n_rows(self) -> int:
+        """Of the whole table."""
+        return len(self.y) if self.whole is None else self.whole.n_rows
+
+    @property
+    def n_beside(self) -> int:
+        """Rows that are not in memory."""
+        return self.n_rows - len(self.y)
 
     @property
     def weight_or_none(self) -> Array | None:
@@ -67,6 +79,7 @@ class Plan:
     members_per_fold: int  # of its own; 0: the final members leave fold 0 out
     fraction: float | None = None  # of the rows, that a hold-out asks for
     looks_back: bool = False
+    n_beside: int = 0  # rows that are not in memory, which every member may see
 
     @property
     def keeps_rows_from_final(self) -> bool:
@@ -87,7 +100,12 @@ class Plan:
     def n_seen(self) -> int:
         """How many these are, on average over the folds."""
         n_unseen = sum(np.count_nonzero(~self.seen(fold)) for fold in range(self.n_folds))
-        return len(self.fold_of_row) - n_unseen // self.n_folds
+        return self.n_rows - n_unseen // self.n_folds
+
+    @property
+    def n_rows(self) -> int:
+        """All rows, in memory or not."""
+        return len(self.fold_of_row) + self.n_beside
 
     def counts(self) -> npt.NDArray[np.uint16]:
         """Shape ``(n_folds, n)``: 0 for the rows that a fold's members must not see."""

@@ -16,7 +16,7 @@ from extranets.engine.native import TrainingDiverged
 from extranets.engine.options import Options, Trained, Training
 from extranets.engine.passes import Passes
 from extranets.engine.pieces import Place, train_in_pieces
-from extranets.engine.windows import is_windowed
+from extranets.engine.windows import WindowedData, is_windowed
 from extranets.engine.workers import Workers
 from extranets.networks import Ensemble, Members
 
@@ -47,7 +47,7 @@ class Moments(Protocol):
 
 def train(
     members: Members,
-    data: TrainingData,
+    data: TrainingData | WindowedData,
     options: Options,
     seed: int,
     *,

@@ -26,10 +26,17 @@ FEWEST_ROWS = 4096  # of a window
 class RowSource(Protocol):
     """Standardised rows that are read in pieces, and how much memory there is for windows of them."""
 
-    n_rows: int
-    n_columns: int
-    n_outputs: int
-    window_bytes: int
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    @property
+    def window_bytes(self) -> int: ...
 
     def read(self, begin: int, end: int) -> tuple[Float32, Float32]:
         """Shape: -> ``(end - begin, n_columns)``, ``(end - begin, n_outputs)``."""

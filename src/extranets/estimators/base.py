@@ -20,8 +20,10 @@ from extranets._arrays import Array, Float32
 from extranets._progress import progress_line, thread_count
 from extranets._random import draw_seed
 from extranets._sklearn import BaseEstimator, RegressorMixin, check_constraints, satisfies_constraints
+from extranets.blocks import is_lazy
 from extranets.engine import Machine, keeping
 from extranets.estimators import storing
+from extranets.estimators.by_blocks import fit_by_blocks
 from extranets.estimators.fitted import Fit, fit_info
 from extranets.estimators.linking import link_for
 from extranets.estimators.mean_and_std import MeanAndStd
@@ -73,6 +75,7 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         False  # whether to keep scores, estimated on held-out rows, that predict those on new rows
     )
     keeps_networks: ClassVar[bool] = True  # whether `engine.train` trains them, which can keep them in a folder
+    fits_blocks: ClassVar[bool] = False  # whether tables may be larger than memory
     leaves_rows_out: ClassVar[bool] = False  # whether `Sample.parting` has a say in a fit
     source_kind: ClassVar[type[Source]]  # what predicts
     noise_kinds: ClassVar[tuple[type[Noise], ...]]  # kinds of noise that a fit can learn
@@ -94,6 +97,8 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         groups: Any = None,
         time: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        max_memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train the networks and estimate the noise.
 
@@ -116,6 +121,11 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         checkpoint : path of a folder, optional
             Networks are kept there as they are trained. The same fit, after a crash or a stop, takes them from there and goes on, with
             the same result to the last bit. Needs an integer ``random_state``. The folder may be deleted after the fit.
+        max_memory : int or str, optional
+            The most memory that the process takes, such as ``"2GB"``. The table, which may be a ``numpy.memmap``, is then read block
+            by block; arrays and data frames of Dask always are. docs/scale.md says how such a fit differs from the usual one.
+        scratch : path of a folder, optional
+            Where a fit with ``max_memory`` keeps the rows meanwhile. The system's folder for temporary files if not given.
 
         Returns
         -------
@@ -126,6 +136,9 @@ class NetsRegressor(RegressorMixin, BaseEstimator, ABC):
         Within ``joblib.parallel_config(backend="dask")``, or ``"ray"`` or ``"loky"``, the workers of that backend train the networks.
         docs/scale.md says how.
         """
+        if max_memory is not None or is_lazy(X):
+            beside = {"sample_weight": sample_weight, "groups": groups, "time": time, "checkpoint": checkpoint}
+            return fit_by_blocks(self, X, y, max_memory, scratch, beside)
         begin = monotonic()
         self.check_parameters()
         self._check_checkpoint(checkpoint)

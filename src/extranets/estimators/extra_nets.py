@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -209,6 +209,7 @@ class ExtraNetsRegressor(TrainedRegressor):
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
     leaves_rows_out: ClassVar[bool] = True
+    fits_blocks: ClassVar[bool] = True
     expects: ClassVar[bool] = True
     _set_by_others: ClassVar[tuple[str, ...]] = ("tuning_",)  # by `tune`
     source_kind: ClassVar[type[Source]] = TrainedNetworks
@@ -275,7 +276,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             )
 
     def _fit(self, sample: Sample, units: Units) -> Fit:
-        seed, n_rows, parameters = self._seed(), len(sample.y), self.get_params(deep=False)
+        seed, n_rows, parameters = self._seed(), sample.n_rows, self.get_params(deep=False)
         plan = self._plan(sample, seed)
         noise_model = self._possible_noise_model(plan, n_rows)
         trials = Trials(self._encodings(sample), self.effort, self.n_estimators)
@@ -312,7 +313,7 @@ class ExtraNetsRegressor(TrainedRegressor):
                 f"interval={self.interval!r} needs an error of every row, and with time the earliest rows have none; use "
                 f"interval={Calibrated.name!r}."
             )
-        return plan_rows(
+        plan = plan_rows(
             "train" if self.loss == "gaussian_nll" and not kind.needs_rows else self.noise,
             len(sample.y),
             self.n_estimators,
@@ -322,6 +323,7 @@ class ExtraNetsRegressor(TrainedRegressor):
             enough=None if kind.needs_every_row else ENOUGH_ROWS,
             parting=sample.parting,
         )
+        return None if plan is None else replace(plan, n_beside=sample.n_beside)
 
     def _possible_noise_model(self, plan: Plan | None, n_rows: int) -> str:
         """What is asked for, as far as the held-out rows allow it."""

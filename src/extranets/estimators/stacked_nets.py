@@ -144,6 +144,7 @@ class StackedNetsRegressor(NetsRegressor):
     intervals: ClassVar[tuple[type[Interval], ...]] = OFFERED
     changeable: ClassVar[tuple[str, ...]] = ("interval", "distribution")
     leaves_rows_out: ClassVar[bool] = True
+    fits_blocks: ClassVar[bool] = True
     expects: ClassVar[bool] = True
     source_kind: ClassVar[type[Source]] = Stack
     noise_kinds: ClassVar[tuple[type[Noise], ...]] = (ConstantNoise, NetworkNoise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from extranets import engine
 from extranets._warnings import warn_user
-from extranets.engine import Machine, Moments, TrainingData
+from extranets.engine import Machine, Moments, TrainingData, WindowedData
 from extranets.estimators.resampling import bootstrap_counts
 from extranets.estimators.settings import Settings
 from extranets.held_out import FIRST_FOLD_ID, Plan, Sample, member_name
@@ -98,7 +99,7 @@ class Trainer:
         null = self.settings.null_members if final else "redraw"  # a fold must not lose all members
         return draw_members(architecture, self.settings.keep_prob, self.seed, ids, null=null)
 
-    def _data(self, sample: Sample, plan: Plan | None, members: Members) -> TrainingData:
+    def _data(self, sample: Sample, plan: Plan | None, members: Members) -> TrainingData | WindowedData:
         """The rows, how often they stand in samples, and which sample a member trains on."""
         epsilon = np.float32(self.settings.adversarial_epsilon)
         counts, count_rows = None, None
@@ -108,14 +109,11 @@ class Trainer:
             count_rows = np.where(resampled, np.cumsum(resampled) - 1, -1).astype(np.int32)
         elif plan is not None:
             counts, count_rows = plan.counts(), plan.fold_of_member(members.ids)
-        return TrainingData(
-            sample.X,
-            sample.y,
-            sample.weight_or_none,
-            counts=counts,
-            count_rows=count_rows,
-            adversarial=epsilon * np.ptp(sample.X, axis=0) if epsilon > 0 else None,
-        )
+        adversarial = epsilon * np.ptp(sample.X, axis=0) if epsilon > 0 else None
+        if sample.whole is not None:
+            return sample.whole.training_data(counts, count_rows, adversarial=adversarial)
+        samples: dict[str, Any] = {"counts": counts, "count_rows": count_rows, "adversarial": adversarial}
+        return TrainingData(sample.X, sample.y, sample.weight_or_none, **samples)
 
     def _warn_if_collapsed(self, trained: engine.Trained) -> None:
         if trained.collapsed.any():

@@ -116,5 +116,5 @@ def as_if_trained_on_all(held: HeldOut, trial: Trial | None, plan: Plan, n_membe
         trial is None or plan.keeps_rows_from_final or plan.looks_back or few
     ):  # what changes with time is no lack of rows
         return held
-    shrinkage = trial.shrinkage(held_out_variance(held, n_members), plan.n_seen, len(plan.fold_of_row))
+    shrinkage = trial.shrinkage(held_out_variance(held, n_members), plan.n_seen, plan.n_rows)
     return held._replace(residual=held.residual * np.sqrt(shrinkage), spread=held.spread * shrinkage)

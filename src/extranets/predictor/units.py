@@ -69,6 +69,29 @@ class Scaling:
         unit = np.where(largest > 0, largest, 1.0)
         squares = sum(weight[rows] @ ((values[rows] - centre) / unit) ** 2 for rows in blocks(len(values)))
         scale = largest * np.sqrt(squares / weight.sum())
+        return cls._settled(centre, scale, differs, largest, name, columns)
+
+    @classmethod
+    def of_moments(
+        cls, mean: Array, variance: Array, low: Array, high: Array, name: str, columns: Sequence[str] | None = None
+    ) -> Scaling:
+        """The same, from what is known of all values. Shape: ``(k,)`` each."""
+        differs = low < high
+        centre = np.where(differs, mean, low)
+        largest = np.maximum(high - centre, centre - low)
+        return cls._settled(centre, np.where(differs, np.sqrt(variance), 0.0), differs, largest, name, columns)
+
+    @classmethod
+    def _settled(
+        cls,
+        centre: Array,
+        scale: Array,
+        differs: npt.NDArray[np.bool_],
+        largest: Array,
+        name: str,
+        columns: Sequence[str] | None,
+    ) -> Scaling:
+        """With scales that are nothing but rounding set to 0, and others refused that leave no room for arithmetic."""
         # A column of nearly equal large numbers has a tiny deviation from rounding alone.
         scale[scale <= 10 * np.finfo(np.float64).eps * np.abs(centre)] = 0.0
         places: Sequence[str | int] = range(len(scale)) if columns is None else columns

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain
 from operator import add
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from extranets import engine
 from extranets._arrays import Array, Float32
 from extranets.encodings import numeric_columns
-from extranets.engine import Machine, Trained, Training, TrainingData
+from extranets.engine import Machine, Trained, Training, TrainingData, WindowedData
 from extranets.held_out import Plan, Sample, errors_on
 from extranets.networks import Architecture, Ensemble, draw_members
 from extranets.predictor.sources import FoldNetworks
@@ -81,7 +81,7 @@ class Growing:
     watch: Watch
     after: float = 0.0
     factors: Array = field(default_factory=lambda: np.ones((1, 1)))
-    _data: dict[tuple[int, ...], TrainingData] = field(default_factory=dict)
+    _data: dict[tuple[int, ...], TrainingData | WindowedData] = field(default_factory=dict)
     _architectures: dict[Kind, Architecture] = field(default_factory=dict)
 
     @cached_property
@@ -160,16 +160,18 @@ class Growing:
         members = draw_members(architecture, self.keep_prob, self.seed, ids)
         return Training(members, self._rows(ids, kind.scaled), kind.options(self.n_seen), self.seed)
 
-    def _rows(self, ids: npt.NDArray[np.uint32], scaled: bool) -> TrainingData:
+    def _rows(self, ids: npt.NDArray[np.uint32], scaled: bool) -> TrainingData | WindowedData:
         """All rows, and which of them each member leaves out. Kinds on the same folds share them."""
         folds = self.plan.fold_of_member(ids)
         key = (scaled, *folds.tolist())
         if key not in self._data:
-            sample = self.sample
-            inputs = self._inputs * self._factors_of(folds[0]).astype(np.float32) if scaled else self._inputs
-            self._data[key] = TrainingData(
-                inputs, sample.y, sample.weight_or_none, counts=self.plan.counts(), count_rows=folds
-            )
+            sample, factors = self.sample, self._factors_of(folds[0]).astype(np.float32) if scaled else None
+            samples: dict[str, Any] = {"counts": self.plan.counts(), "count_rows": folds}
+            if sample.whole is None:
+                inputs = self._inputs if factors is None else self._inputs * factors
+                self._data[key] = TrainingData(inputs, sample.y, sample.weight_or_none, **samples)
+            else:
+                self._data[key] = sample.whole.training_data(**samples, inputs=partial(_read_inputs, factors))
         return self._data[key]
 
     def _factors_of(self, fold: int) -> Array:
@@ -203,3 +205,9 @@ class Growing:
             held = errors_on(some.moments(self.machine), self.sample, rows)
             residual[rows], spread[rows] = held.residual, held.spread
         return Part(kind, networks, residual, spread)
+
+
+def _read_inputs(factors: Float32 | None, X: Float32) -> Float32:
+    """What networks read of standardised rows. Shape: factors ``(k,)``, X ``(n, k)``."""
+    inputs = drawn_in(X, LIMIT)
+    return inputs if factors is None else inputs * factors

@@ -71,7 +71,7 @@ def grow(
     watch: Watch,
 ) -> Found:
     """A stack for a standardised sample; everything that ``None`` or an effort leaves open is decided by errors on folds."""
-    n_rows = len(sample.y)
+    n_rows = sample.n_rows
 
     def growing(of: Sample, n_members: int, after: float = 0.0) -> Growing:
         plan = plan_folds(of, n_folds or n_folds_for(len(of.y)), n_members, seed)
@@ -84,7 +84,7 @@ def grow(
         judged.run()
         found = judged.found()
     else:
-        some = generator(seed, Purpose.ROWS, part=3).permutation(n_rows)[:SEARCH_ROWS]
+        some = generator(seed, Purpose.ROWS, part=3).permutation(len(sample.y))[:SEARCH_ROWS]
         search = Search(growing(sample.part(np.sort(some)), 1, judged.most_work() + judged.growing.after), effort)
         search.run()
         judged.growing.factors = of_all_folds(search.growing.factors)
@@ -105,7 +105,8 @@ def plan_folds(sample: Sample, n_folds: int, members_per_fold: int, seed: int) -
     n_found = int(folds.max()) + 1
     if parting is None:
         order = generator(seed, Purpose.ROWS).permutation(n_rows)
-        return Plan(np.where(order < ENOUGH_HELD, folds, -1), n_found, members_per_fold)
+        held = np.where(order < ENOUGH_HELD, folds, -1)
+        return Plan(held, n_found, members_per_fold, n_beside=sample.n_beside)
     return Plan(folds, n_found, members_per_fold, looks_back=parting.looks_back)
 
 
