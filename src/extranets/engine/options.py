@@ -119,6 +119,7 @@ class Training:
 
     Examples
     --------
+    >>> from extranets.engine import TrainingData
     >>> from extranets.networks import Architecture, draw_members
     >>> members = draw_members(Architecture(1, (8,), 1, 1), 0.9, seed=0, ids=[0, 1, 2])
     >>> len(Training(members, TrainingData([[0], [1], [2]], [0, 1, 4]), Options(n_epochs=5), seed=0).members)
