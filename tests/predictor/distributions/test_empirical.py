@@ -37,15 +37,15 @@ def learned(errors, weight=None):
 
 @pytest.mark.parametrize("name", NOISE)
 def test_quantiles_of_many_errors_are_the_true_ones(name):
-    """Of 20,000: a sample quantile has a standard error of sqrt(p (1 - p) / n) / density; five, and 0.02 for the MOST_TRUST of
-    0.98, which leaves one part in fifty of Student's t."""
+    """Of 20,000: a sample quantile has a standard error of sqrt(p (1 - p) / n) / density; five, and the part of Student's t
+    that MOST_TRUST leaves."""
     found, widening = learned(drawn(name, 20_000))
     at = np.array([0.005, 0.02, 0.05, 0.25, 0.5, 0.75, 0.95, 0.98, 0.995])
     true = NOISE[name].ppf(at)
     error = np.sqrt(at * (1 - at) / 20_000) / NOISE[name].pdf(true)
     own = np.sqrt(widening[0]) * found.multiples(at)[0]
     np.testing.assert_array_less(
-        np.abs(own - true), 5 * error + 0.02 * np.abs(Student(np.array([6.0])).multiples(at)[0])
+        np.abs(own - true), 5 * error + (1 - MOST_TRUST) * np.abs(Student(np.array([6.0])).multiples(at)[0])
     )
     assert widening == pytest.approx(1, abs=0.03)
 

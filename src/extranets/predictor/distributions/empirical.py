@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TAIL_ERRORS, LARGEST_TAIL = 10, 0.1  # errors that make a tail, and the share of few errors that does
 CHANCE = 0.15  # a distance that Normal errors exceed in 2 % of tables, after their mean and variance are set
-MOST_TRUST = 0.98  # the density stays below fifty times that of Student's t
+MOST_TRUST = 0.995  # the density stays below two hundred times that of Student's t
 MOMENT_ERROR = 1e-6  # of a stored shape's mean and variance
 
 
