@@ -320,6 +320,19 @@ def test_unequal_lengths_are_refused():
             score(Y[:-1], *predictions)
 
 
+def test_masked_values_are_refused_by_name():
+    hidden = np.ma.masked_array(WEIGHT, mask=np.arange(len(Y)) == 5)
+    for name, call in {
+        "y_true": lambda: metrics.rmse(hidden, MEAN),
+        "y_pred": lambda: metrics.rmse(Y, hidden),
+        "lower": lambda: metrics.coverage(Y, hidden, UPPER),
+        "members": lambda: metrics.crps_ensemble(Y, np.ma.stack([hidden, hidden])),
+        "sample_weight": lambda: metrics.rmse(Y, MEAN, sample_weight=hidden),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} is a masked array"):
+            call()
+
+
 def test_bad_targets_and_bounds_are_named():
     bad = Y.copy()
     bad[3] = np.inf
@@ -327,6 +340,8 @@ def test_bad_targets_and_bounds_are_named():
         metrics.rmse(bad, MEAN)
     with pytest.raises(ValueError, match=r"y_true must be finite; got inf in row 3, output 1\."):
         metrics.rmse(np.c_[Y, bad], np.c_[Y, Y])
+    with pytest.raises(ValueError, match=r"y_pred must be finite; got inf in row 3\."):
+        metrics.rmse(Y, bad)
     with pytest.raises(ValueError, match="y_true must have shape"):
         metrics.rmse([], [])
     with pytest.raises(ValueError, match=r"lower must not exceed upper; got .* in row 0\."):

@@ -48,18 +48,6 @@ def test_predictions_refuse_them(model, method):
         getattr(model, method)(masked(X, 0, 0))
 
 
-def test_scores_refuse_them():
-    ones = np.ones(60)
-    with pytest.raises(ValueError, match="y_true is a masked array"):
-        metrics.rmse(masked(Y, 3), Y)
-    with pytest.raises(ValueError, match="sample_weight is a masked array"):
-        metrics.rmse(Y, Y, sample_weight=masked(ones, 3))
-    with pytest.raises(ValueError, match="lower is a masked array"):
-        metrics.coverage(Y, masked(Y, 3), Y)
-    with pytest.raises(ValueError, match=r"members is a masked array.*the first in row 0, column 3"):
-        metrics.crps_ensemble(Y, masked(np.stack([Y, Y]), 0, 3))
-
-
 def test_a_mask_that_hides_nothing_changes_nothing(model):
     bare = np.ma.masked_array(X, mask=False)
     again = MeanVarianceRegressor((4,), max_iter=2, random_state=0).fit(bare, np.ma.masked_array(Y, mask=False))

@@ -160,6 +160,7 @@ def test_weights_keep_the_promise_under_a_covariate_shift():
         (lambda: conformal_quantile([], 0.9), "scores are empty or contain NaN; give at least one row"),
         (lambda: conformal_quantile(np.ones((2, 2, 2)), 0.9), r"scores must have shape \(n,\) or"),
         (lambda: conformal_quantile([1.0], 1.0), r"coverage must lie strictly between 0 and 1.*got 1\.0"),
+        (lambda: conformal_quantile([1.0], 0.0), r"coverage must lie strictly between 0 and 1.*got 0\.0"),
         (lambda: conformal_quantile([1.0], [0.5, np.nan]), "coverage must lie"),
         (
             lambda: conformal_quantile([1.0, 2.0], 0.5, weights=[1.0], new_weights=[1.0]),

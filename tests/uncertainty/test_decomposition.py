@@ -129,6 +129,14 @@ def test_correlation_matrix_is_that_of_numpy():
     np.testing.assert_array_equal(np.diag(matrix), 1.0)
 
 
+def test_rounding_makes_no_correlation_larger_than_one():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        one = rng.normal(size=7)
+        matrix = member_correlation([one, 3 * one, -7 * one])
+        assert np.abs(matrix).max() == 1 and np.allclose(matrix, [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
+
+
 def test_constant_member_has_undefined_correlations():
     matrix = member_correlation([[1.0, 2.0, 4.0], [0.1, 0.1, 0.1], [3.0, 2.0, 0.0]])
     assert np.isnan(matrix[1]).all() and np.isnan(matrix[:, 1]).all()

@@ -18,6 +18,11 @@ def skewed(dof):
     return Stretched(dof, np.where(t < 0, 0.2 * t, 1.7 * t) + 0.1 * np.sin(t))
 
 
+def test_both_sides_have_the_same_levels():
+    np.testing.assert_allclose(LEVELS, 1 - LEVELS[::-1], atol=1e-15)
+    assert 0.001 < LEVELS[0] < 0.002 and (np.diff(LEVELS) > 0).all()
+
+
 @pytest.mark.parametrize("dof", DEGREES)
 def test_what_is_not_stretched_is_students_t(dof):
     plain = Stretched(dof, multiples(LEVELS, dof))
