@@ -4,8 +4,9 @@
 
 A mutant is one comparison, operator, constant, condition or statement changed. Its tests are those that mirror the package and run
 until the first fails, in a process of its own that reads the changed module. With ``--sample``, so many mutants of each package are
-drawn by ``--seed``. The same command again goes on where it was stopped; with ``--again``, it tries the survivors anew, after tests
-were added. Survivors are printed with their lines.
+drawn by ``--seed``; more of them hold the fewer, and those of a module stay the same while others change. The same command again
+goes on where it was stopped; with ``--again``, it tries the survivors anew, after tests were added. The table counts all mutants of
+today's code that were tried. Survivors are printed with what was changed.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import difflib
+import hashlib
 import json
 import os
-import random
 import resource
 import signal
 import sys
@@ -24,7 +26,7 @@ from collections.abc import Iterator
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.util import spec_from_loader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "extranets"
@@ -39,7 +41,24 @@ COMPARISONS = {
 }  # fmt: skip
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult,
              ast.MatMult: ast.Add, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}  # fmt: skip
-Mutant = tuple[int, str, str]  # line, what was changed, the module's source
+
+
+class Mutant(NamedTuple):
+    path: Path
+    line: int
+    what: str  # was changed
+    source: str  # of the module
+
+    @property
+    def name(self) -> str:
+        """The same as long as the module is."""
+        return hashlib.sha256(f"{self.path.relative_to(ROOT)}\n{self.source}".encode()).hexdigest()[:16]
+
+    def change(self) -> list[str]:
+        """Lines that went and lines that came."""
+        before = ast.unparse(ast.parse(self.path.read_text())).splitlines()
+        lines = difflib.unified_diff(before, self.source.splitlines(), n=0, lineterm="")
+        return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -96,7 +115,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         for what, other in changes(node):
             ast.copy_location(other, node)
             put(parent, field, position, other)
-            yield getattr(node, "lineno", 0), what, ast.unparse(ast.fix_missing_locations(tree))
+            yield Mutant(path, getattr(node, "lineno", 0), what, ast.unparse(ast.fix_missing_locations(tree)))
             put(parent, field, position, node)
 
 
@@ -126,6 +145,11 @@ class Changed(MetaPathFinder, SourceLoader):
 
     def path_stats(self, path: str) -> Any:
         raise OSError  # so that nothing is cached
+
+
+def mutants_of_package(package: str) -> dict[str, Mutant]:
+    """By name."""
+    return {mutant.name: mutant for path in sorted((PACKAGE / package).rglob("*.py")) for mutant in mutants_of(path)}
 
 
 def notice(path: Path, source: str, tests: list[str]) -> str:
@@ -161,14 +185,14 @@ def ordered_tests(package: str, path: Path) -> list[str]:
     return [*own, *(test for test in rest if test not in own)] or [str(ROOT / folder) for folder in TESTS[package]]
 
 
-def outcomes(out: Path) -> dict[str, dict[str, Any]]:
-    """The last record of each mutant."""
+def outcomes(out: Path) -> dict[str, str]:
+    """The last outcome of each mutant, by name."""
     lines = out.read_text().splitlines() if out.exists() else []
-    return {record["mutant"]: record for record in map(json.loads, lines)}
+    return {record["mutant"]: record["outcome"] for record in map(json.loads, lines)}
 
 
 def run(packages: list[str], sample: int, seed: int, out: Path, again: bool) -> None:
-    done = {name for name, record in outcomes(out).items() if not again or record["outcome"] != "survived"}
+    done = {name for name, outcome in outcomes(out).items() if not again or outcome != "survived"}
     import hypothesis  # noqa: F401  what takes long to import, before processes are forked
     import pandas  # noqa: F401
     import pytest  # noqa: F401
@@ -177,35 +201,32 @@ def run(packages: list[str], sample: int, seed: int, out: Path, again: bool) -> 
 
     assert "extranets" not in sys.modules
     for package in packages:
-        found = [(path, *mutant) for path in sorted((PACKAGE / package).rglob("*.py")) for mutant in mutants_of(path)]
-        if notice(found[0][0], found[0][0].read_text(), ordered_tests(package, found[0][0])) != "survived":
+        found = mutants_of_package(package)
+        unchanged = next(iter(found.values())).path
+        if notice(unchanged, unchanged.read_text(), ordered_tests(package, unchanged)) != "survived":
             raise SystemExit(f"The tests of {package} fail without any change.")
-        chosen = random.Random(seed).sample(found, len(found))[:sample]  # a larger sample holds the smaller one
-        for number, (path, line, what, source) in enumerate(chosen):
-            name = f"{package} {seed} {number} of {len(found)}"
-            if name in done:
-                continue
-            outcome = notice(path, source, ordered_tests(package, path))
-            record = {"mutant": name, "package": package, "of": len(found), "place": f"{path.relative_to(ROOT)}:{line}", "what": what,
-                      "outcome": outcome}  # fmt: skip
-            with out.open("a") as file:
-                file.write(json.dumps(record) + "\n")
-            print(f"{package} {number + 1}/{len(chosen)}: {outcome}", file=sys.stderr, flush=True)
+        chosen = sorted(found, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:sample]
+        for number, name in enumerate(chosen, 1):
+            if name not in done:
+                mutant = found[name]
+                outcome = notice(mutant.path, mutant.source, ordered_tests(package, mutant.path))
+                with out.open("a") as file:
+                    file.write(json.dumps({"mutant": name, "package": package, "outcome": outcome}) + "\n")
+                print(f"{package} {number}/{len(chosen)}: {outcome}", file=sys.stderr, flush=True)
 
 
-def report(out: Path) -> None:
-    records = list(outcomes(out).values())
+def report(packages: list[str], out: Path) -> None:
+    tried, survivors = outcomes(out), []
     print("| package | mutants | tried | killed | share |\n|---|---|---|---|---|")
-    for package in TESTS:
-        own = [record for record in records if record["package"] == package]
-        if own:
-            killed = sum(record["outcome"] != "survived" for record in own)
-            print(f"| {package} | {own[0]['of']:,} | {len(own)} | {killed} | {100 * killed / len(own):.0f} % |")
-    for record in records:
-        if record["outcome"] == "survived":
-            line = int(record["place"].rpartition(":")[2])
-            source = (ROOT / record["place"].rpartition(":")[0]).read_text().splitlines()
-            print(f"{record['place']}: {record['what']}: {source[line - 1].strip()}")
+    for package in packages:
+        found = mutants_of_package(package)
+        own = [name for name in tried if name in found]
+        alive = [found[name] for name in own if tried[name] == "survived"]
+        killed = len(own) - len(alive)
+        print(f"| {package} | {len(found):,} | {len(own)} | {killed} | {100 * killed / max(len(own), 1):.0f} % |")
+        survivors += alive
+    for mutant in survivors:
+        print(f"{mutant.path.relative_to(ROOT)}:{mutant.line}: {mutant.what}", *mutant.change(), sep="\n    ")
 
 
 def main() -> None:
@@ -217,7 +238,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="try the survivors anew")
     given = parser.parse_args()
     run(given.packages, given.sample, given.seed, given.out, given.again)
-    report(given.out)
+    report(given.packages, given.out)
 
 
 if __name__ == "__main__":
