@@ -635,6 +635,8 @@ def test_scorers_reach_into_pipelines(name):
     inner = nets().fit(scale.transform(X), TARGET)
     pipeline = make_pipeline(StandardScaler(), nets()).fit(X, TARGET)
     assert SCORERS[name](pipeline, X, TARGET) == SCORERS[name](inner, scale.transform(X), TARGET)
+    longer = make_pipeline(FunctionTransformer(), StandardScaler(), nets()).fit(X, TARGET)
+    assert SCORERS[name](longer, X, TARGET) == SCORERS[name](inner, scale.transform(X), TARGET)
     alone = make_pipeline(nets()).fit(X, TARGET)
     assert SCORERS[name](alone, X, TARGET) == SCORERS[name](nets().fit(X, TARGET), X, TARGET)
 
@@ -728,7 +730,7 @@ def test_intervals_are_mapped_back_by_a_square_and_without_an_end():
     model = TransformedTargetRegressor()
     model.transformer_ = FunctionTransformer(np.sqrt, np.square, validate=True).fit(np.ones((2, 1)))
     score = SCORERS["interval_score"]
-    for ends, expected in (((-1.0, 2.0), -4.0), ((-np.inf, np.inf), -np.inf)):
+    for ends, expected in (((-1.0, 2.0), -4.0), ((-np.inf, np.inf), -np.inf), ((0.0, np.inf), -np.inf)):
         model.regressor_ = Spread(*ends)
         assert score(model, X, np.ones(120)) == pytest.approx(expected, abs=0.01)
 

@@ -223,13 +223,23 @@ def test_malformed_trees_are_refused(tree, message):
         decode(tree, left=LEFT, wide=LEFT.astype(float), square=LEFT.reshape(2, 1))
 
 
-def test_depth_is_limited():
+def test_depth_is_limited_on_both_ways():
     tree = 0
     for _ in range(MOST_DEPTH):
         tree = [tree]
-    decode(tree)
+    assert decode(Encoder().encode(tree, "x")) == tree
     with pytest.raises(ModelFileError, match="nested too deeply"):
         decode([tree])
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Encoder().encode([tree], "x")
+
+
+def test_depth_counts_in_keys():
+    tree = "key"
+    for _ in range(10 * MOST_DEPTH):
+        tree = {"dict": [[tree, 1]]}
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        decode(tree)
 
 
 def test_a_name_can_be_registered_only_once():

@@ -72,6 +72,19 @@ def test_the_header_can_be_read_alone(path):
     assert places["weights"].shape == (2, 2) and places["weights"].n_bytes == 16
 
 
+@pytest.mark.parametrize("allowed", [len(ARRAYS), len(ARRAYS) - 1])
+def test_as_many_arrays_as_allowed_are_written_and_read(allowed, path, monkeypatch):
+    monkeypatch.setattr(container, "MOST_ARRAYS", allowed)
+    if allowed == len(ARRAYS):
+        container.write(path, "{}", ARRAYS)
+        assert container.read(path)[1].keys() == ARRAYS.keys()
+    else:
+        with pytest.raises(ModelFileError, match="more than"):
+            container.read(path)
+        with pytest.raises(ValueError, match="too intricate"):
+            container.write(path, "{}", ARRAYS)
+
+
 def test_too_many_arrays_or_too_long_a_header_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="too intricate"):
         container.write(tmp_path / "a", "{}", {str(i): np.zeros(0) for i in range(container.MOST_ARRAYS + 1)})
