@@ -16,6 +16,7 @@ import signal
 import time
 import warnings
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,10 @@ class Soak:
 
 
 def send(child: Any, number: int) -> None:
+    """To a process that may end by itself at this moment."""
     if child.is_alive():
-        os.kill(child.pid, number)
+        with suppress(ProcessLookupError):
+            os.kill(child.pid, number)
 
 
 def received(pipe: Any) -> list[Any]:
