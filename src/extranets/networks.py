@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ class Members:
         units = np.hstack([first, self.widths, last])
         return ((units[:, :-1] + 1) * units[:, 1:]).sum(axis=1)
 
-    @property
+    @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:
         """Where each member's parameters begin in the stacked array; one entry more than members."""
         return np.concatenate([[0], np.cumsum(self.sizes)])

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from extranets import engine
 from extranets._arrays import Array, Float32
+from extranets._blas import one_blas_thread
 from extranets.encodings import numeric_columns
 from extranets.engine import Machine, Trained, Training, TrainingData, WindowedData
 from extranets.held_out import Plan, Sample, errors_on
-from extranets.networks import Architecture, Ensemble, draw_members
+from extranets.networks import Architecture, Ensemble, Members, draw_members
 from extranets.predictor.sources import FoldNetworks
 from extranets.predictor.sources.folds import drawn_in
 from extranets.stacking.kinds import KINDS, Kind
@@ -83,6 +84,7 @@ class Growing:
     factors: Array = field(default_factory=lambda: np.ones((1, 1)))
     _data: dict[tuple[int, ...], TrainingData | WindowedData] = field(default_factory=dict)
     _architectures: dict[Kind, Architecture] = field(default_factory=dict)
+    _seconds: dict[Kind, float] = field(default_factory=dict)
 
     @cached_property
     def _inputs(self) -> Float32:
@@ -94,7 +96,7 @@ class Growing:
         """Columns that bins can be made of."""
         return len(numeric_columns(self._inputs))
 
-    @property
+    @cached_property
     def n_seen(self) -> int:
         """Rows that a network of a fold is trained on."""
         return self.plan.n_seen
@@ -128,12 +130,15 @@ class Growing:
         plain = [part.networks.ensemble for part in parts if part.kind is not None and not part.kind.n_bins]
         if plain:
             folds = range(self.plan.n_folds)
-            relevances = [[relevance(self._of(each, fold), self._inputs) for each in plain] for fold in folds]
+            with one_blas_thread():
+                relevances = [[relevance(self._of(each, fold), self._inputs) for each in plain] for fold in folds]
             self.factors = np.stack([factors_from(np.stack(each)) for each in relevances])
 
     def seconds(self, kind: Kind) -> float:
         """About how long one core takes to train one network of a kind."""
-        return kind.seconds(self._architecture(kind), self.n_seen)
+        if kind not in self._seconds:
+            self._seconds[kind] = kind.seconds(self._architecture(kind), self.n_seen)
+        return self._seconds[kind]
 
     def _architecture(self, kind: Kind) -> Architecture:
         if kind not in self._architectures:
@@ -148,17 +153,19 @@ class Growing:
 
     def _trainings(self, kind: Kind, folds: Sequence[int]) -> list[Training]:
         """One for all folds, or one for each where each has its own inputs."""
-        apart = kind.scaled and len(self.factors) > 1
-        return [self._training(kind, some) for some in ([[fold] for fold in folds] if apart else [folds])]
-
-    def _training(self, kind: Kind, folds: Sequence[int]) -> Training:
-        architecture = self._architecture(kind)
         ids = self.plan.extra_ids() + np.uint32(KINDS.index(kind) << KIND_BITS)
         ids = ids[np.isin(self.plan.fold_of_member(ids), folds)]
+        members = draw_members(self._architecture(kind), self.keep_prob, self.seed, ids)
+        if not kind.scaled or len(self.factors) == 1:
+            return [self._training(kind, members)]
+        fold_of_member = self.plan.fold_of_member(ids)
+        return [self._training(kind, members[fold_of_member == fold]) for fold in folds]
+
+    def _training(self, kind: Kind, members: Members) -> Training:
         if kind.scaled:
-            architecture = reading_scaled(architecture, self._factors_of(folds[0]))
-        members = draw_members(architecture, self.keep_prob, self.seed, ids)
-        return Training(members, self._rows(ids, kind.scaled), kind.options(self.n_seen), self.seed)
+            factors = self._factors_of(int(self.plan.fold_of_member(members.ids)[0]))
+            members = replace(members, architecture=reading_scaled(members.architecture, factors))
+        return Training(members, self._rows(members.ids, kind.scaled), kind.options(self.n_seen), self.seed)
 
     def _rows(self, ids: npt.NDArray[np.uint32], scaled: bool) -> TrainingData | WindowedData:
         """All rows, and which of them each member leaves out. Kinds on the same folds share them."""
