@@ -22,8 +22,9 @@ MOST_ROWS = 5000
 FEWEST_ERRORS = 100  # on held-out rows: fewer would lower themselves by chance
 MEMBERS = 4  # networks that leave each half out
 # Towards the floor that noise is, errors fall more slowly than between two points before it, the more so as networks overfit the half
-# of the rows that the first point has. Chosen for coverage on simulated tables.
-DAMPING = 0.5  # of the exponent
+# of the rows that the first point has. So the exponent is damped; but not what is above 1, for errors that fall so fast hold little
+# noise. Chosen for coverage on simulated tables.
+DAMPING = 0.5  # of the exponent up to 1
 STEEPEST = 3.0  # exponent of the rows that squared errors may fall with; 1 is what independent errors do
 
 # Held-out errors of networks with an encoding and an effort, trained on a sample as a plan says.
@@ -43,7 +44,7 @@ class Trial:
         """Ratio of squared errors between networks that see all ``n_rows`` rows and those that saw ``n_seen`` of them.
 
         Errors fall as a power of the rows. Its exponent comes from two points, the trial's error and ``error``, that of networks
-        that saw ``n_seen`` rows, and is damped; it is never negative.
+        that saw ``n_seen`` rows, and is damped up to 1; it is never negative.
 
         Shape: ``(n_outputs,)`` -> ``(n_outputs,)``.
         """
@@ -51,8 +52,8 @@ class Trial:
             return np.ones_like(error)
         known = (error > 0) & (self.error > 0)  # a constant output has no errors
         ratio = np.divide(self.error, error, out=np.ones_like(error), where=known)
-        exponent = DAMPING * np.log(ratio) / np.log(n_seen / self.n_rows)
-        return (n_seen / n_rows) ** np.clip(exponent, 0.0, STEEPEST)
+        exponent = np.log(ratio) / np.log(n_seen / self.n_rows)
+        return (n_seen / n_rows) ** np.clip(exponent - (1 - DAMPING) * np.minimum(exponent, 1), 0.0, STEEPEST)
 
 
 @dataclass(frozen=True)
