@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
@@ -69,9 +70,17 @@ def test_fits_on_workers_and_with_a_checkpoint_are_those_without(monkeypatch, tm
     """docs/scale.md but for what needs a cluster, which tests/engine/test_workers.py has."""
     monkeypatch.chdir(tmp_path)
     X_train, y_train, X_test, _ = linear_process(80, random_state=0).split(60)
+    for folder in ("fast-disk", "sales"):
+        (tmp_path / folder).mkdir()
+    np.save("columns.npy", X_train)
+    np.save("target.npy", y_train)
+    pandas.DataFrame(X_train).add_prefix("x").assign(price=y_train).to_csv("sales/all.csv", index=False)
     names = run_code(ROOT / "docs" / "scale.md", without="dask|ray", X_train=X_train, y_train=y_train)
     expected = StackedNetsRegressor(random_state=0).fit(X_train, y_train).predict(X_test)
-    np.testing.assert_array_equal(names["model"].predict(X_test), expected)
+    for name in ("model", "of_columns"):
+        np.testing.assert_array_equal(names[name].predict(X_test), expected)
+    table = pandas.DataFrame(X_test).add_prefix("x")
+    np.testing.assert_allclose(names["of_files"].predict(table), expected, rtol=1e-6)
     assert list((tmp_path / "fit-of-rents").iterdir())
 
 

@@ -112,6 +112,7 @@ def test_networks_that_diverge_are_trained_anew_and_at_last_reported():
     picky = replace(OPTIONS, collapse_r2=0.999, max_restarts=2)
     (found,) = train_all([training(windowed(SMALL), picky)])
     assert found.collapsed.all() and found.n_attempts.tolist() == [3, 3, 3]
+    assert found.ensemble.parameters.shape == (found.ensemble.members.n_parameters,)
 
 
 def test_a_member_alone_is_trained_anew():

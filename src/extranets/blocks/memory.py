@@ -15,6 +15,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "M
 SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
 
 LIBRARIES = 400 * 10**6  # bytes: Python, NumPy, pandas, Arrow and what they leave lying about
+STEP = 100 * 10**6  # to which is rounded what the process holds, if that is more
 READING = 150 * 10**6  # for blocks on their way from a file
 MOST_KEPT, FEWEST_KEPT = 50_000, 12_000  # rows that are drawn at random and stay in memory
 KEPT_SHARE = 0.3  # of the memory, for them
@@ -66,21 +67,22 @@ def resident_bytes() -> int:
 class Budget:
     """Memory of this process, shared out.
 
-    It depends on ``max_memory`` alone, and on what the process holds already if that is much; so the same fit gives the same result.
+    It depends on ``max_memory`` alone, unless the process holds more than 400 MB already; so the same fit gives the same result.
     """
 
     total: int
     held: int = LIBRARIES
+    most_kept: int = MOST_KEPT
 
     @classmethod
     def of(cls, max_memory: Any) -> Budget:
         """Of what a user asks for."""
         total = default_memory() if max_memory is None else as_bytes(max_memory)
-        return cls(total, max(LIBRARIES, resident_bytes()))
+        return cls(total, max(LIBRARIES, -(-resident_bytes() // STEP) * STEP))
 
     def n_kept(self, n_columns: int) -> int:
         """Rows of so many numbers that stay in memory."""
-        return int(min(MOST_KEPT, max(FEWEST_KEPT, KEPT_SHARE * self._free // (COPIES * n_columns))))
+        return int(min(self.most_kept, max(FEWEST_KEPT, KEPT_SHARE * self._free // (COPIES * n_columns))))
 
     def window_bytes(self, n_columns: int) -> int:
         """For rows that networks are trained on at a time; refuses, by a ``ValueError``, a budget that is too small."""

@@ -20,6 +20,7 @@ from extranets.cli._arguments import (
     named_transform,
     settings,
 )
+from extranets.cli._large import Large, held_out_table
 from extranets.cli._options import (
     Coverage,
     Delimiter,
@@ -44,7 +45,6 @@ from extranets.cli._reading import Named, Reading, read_training
 from extranets.cli._stack import models_table
 
 if TYPE_CHECKING:
-    from extranets.evaluation import OutOfFold
     from extranets.tables import Labelled, Listener, Schema, TableRegressor
 
 MOST_COLUMNS = 60  # that the summary shows
@@ -95,6 +95,22 @@ Checkpoint = Annotated[
         "writes the same model.",
     ),
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="The most memory to take, such as 2GB: the table is then read block by block and may be larger. It may be a folder of "
+        "files. There is no cross-validation, but scores on rows that networks left out.",
+    ),
+]
+ScratchFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--scratch",
+        metavar="FOLDER",
+        help="Where a fit with --max-memory keeps the rows meanwhile; about as large as the table.",
+    ),
+]
 Transform = Annotated[
     str | None,
     typer.Option(
@@ -132,6 +148,8 @@ def fit(
     drop_missing_target: DropMissing = False,
     strict: Strict = False,
     checkpoint: Checkpoint = None,
+    max_memory: MaxMemory = None,
+    scratch: ScratchFolder = None,
     folds: Folds = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -165,10 +183,12 @@ def fit(
 
       extranets fit large.parquet -t price --checkpoint fit-of-large
 
+      extranets fit folder-of-parquet -t price --max-memory 2GB
+
       cat train.csv | extranets fit - -t price --features area,rooms,city
     """
     from extranets.engine import keeping
-    from extranets.tables import TableRegressor, fit_table
+    from extranets.tables import TableRegressor, fit_table, forget_this_run
 
     begin = perf_counter()
     (level,) = check_coverage([coverage])
@@ -180,17 +200,9 @@ def fit(
     network, given = _network(method, named, set, seed, jobs, quiet)
     column_kinds, style = kinds(kind, target)
     reading = Reading(delimiter, encoding, tuple(na or ()), drop_missing_target)
-    training = read_training(table, target, features, Named(id, group, time), column_kinds, style, reading)
-    check_folds(folds, len(training))
     model = TableRegressor(
         network, kinds=column_kinds, max_categories=max_categories, na_values=reading.na_values, strict=strict
     )
-    told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
-    judged: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
-    with keeping(checkpoint):
-        held_out = fit_table(
-            model, training.X, training.y, budget=tune, fixed=given, listener=told, **judged, **training.order
-        )
     asked = {
         "id": id,
         "group": group,
@@ -201,7 +213,27 @@ def fit(
         "tuned_for": tune,
         "coverage": level,
     }
-    about = _save(model, output, training, held_out, asked)
+    large = Large(table, max_memory, scratch)
+    if large.asked_for:
+        large.check(tune=tune, checkpoint=checkpoint, group=group, time=time)
+        noted = large.fit(model, target, features, id, style, reading)
+        forget_this_run(model)
+        about = _save(model, output, noted | asked)
+        if not json:
+            show(_columns_table(model.schema_, noted["file"], model.regressor_.fit_info_["n_rows"]))
+        _tell(model, output, about, model.regressor_.fit_info_["n_rows"], perf_counter() - begin, json)
+        return
+    training = read_training(table, target, features, Named(id, group, time), column_kinds, style, reading)
+    check_folds(folds, len(training))
+    told = _listener(training, columns=not json, progress=not quiet, final_fits=int(tune is None))
+    judged: dict[str, Any] = {"coverage": level, "n_folds": folds, "seed": seed}
+    with keeping(checkpoint):
+        held_out = fit_table(
+            model, training.X, training.y, budget=tune, fixed=given, listener=told, **judged, **training.order
+        )
+    noted = {"file": training.file, "target": training.target, "target_style": training.style}
+    noted["cross_validation"] = None if held_out is None else held_out.as_dict()
+    about = _save(model, output, noted | asked)
     _tell(model, output, about, len(training), perf_counter() - begin, json)
 
 
@@ -269,18 +301,9 @@ def _named_settings(method: str, effort: str | None, preset: str | None) -> dict
     return {}
 
 
-def _save(
-    model: TableRegressor, output: Path, training: Labelled, held_out: OutOfFold | None, asked: dict[str, Any]
-) -> dict[str, Any]:
+def _save(model: TableRegressor, output: Path, noted: dict[str, Any]) -> dict[str, Any]:
     """Write the model, and return what was noted in its file."""
-    about = {
-        "command": "fit",
-        "file": training.file,
-        "target": training.target,
-        "target_style": training.style,
-        **asked,
-        "cross_validation": None if held_out is None else held_out.as_dict(),
-    }
+    about = {"command": "fit", **noted}
     model.save(output, about=plain(about))
     return about
 
@@ -328,7 +351,15 @@ def _tuned(best: dict[str, Any]) -> str:
 
 
 def _data_table(schema: Schema, training: Labelled) -> Table:
-    table = Table("column", "taken for", "missing", "values", title=f"{training.file}: {count(len(training))}")
+    table = _columns_table(schema, training.file, len(training))
+    table.add_section()
+    y = training.y
+    table.add_row(training.target, "target", "", f"{figure(y.min())} to {figure(y.max())}, mean {figure(y.mean())}")
+    return table
+
+
+def _columns_table(schema: Schema, file: str, n_rows: int) -> Table:
+    table = Table("column", "taken for", "missing", "values", title=f"{file}: {count(n_rows)}")
     for column in schema.columns[:MOST_COLUMNS]:
         missing = f"{column.n_missing:,}" if column.missing else ""
         table.add_row(column.name, column.kind, missing, column.described())
@@ -336,9 +367,6 @@ def _data_table(schema: Schema, training: Labelled) -> Table:
         table.add_row("...", "", "", f"{len(schema.columns) - MOST_COLUMNS} more columns")
     for name, reason in list(schema.dropped.items())[:MOST_COLUMNS]:
         table.add_row(name, "not used", "", reason)
-    table.add_section()
-    y = training.y
-    table.add_row(training.target, "target", "", f"{figure(y.min())} to {figure(y.max())}, mean {figure(y.mean())}")
     return table
 
 
@@ -354,6 +382,8 @@ def _tell(model: TableRegressor, output: Path, about: dict[str, Any], n_rows: in
         show(models)
     if about["cross_validation"] is not None:
         show(_judgement(about["cross_validation"], about["coverage"]))
+    if about.get("held_out") is not None:
+        show(held_out_table(about["held_out"]))
     say(f"Model: {output} ({output.stat().st_size / 1e6:.2f} MB), {seconds:.1f} s in all.")
 
 

@@ -119,7 +119,8 @@ class _Run:
             ids = [int(i) for i in members.ids[lost]]
             assembly.add(Piece(self.piece.training, self.piece.members[lost]), diverged_members(members, ids, options))
         good = np.flatnonzero(~again & ~self.diverged)
-        assembly.add(Piece(self.piece.training, self.piece.members[good]), self._trained(good))
+        if len(good) or not len(bad):  # a training without members has a result, too
+            assembly.add(Piece(self.piece.training, self.piece.members[good]), self._trained(good))
         return [Piece(self.piece.training, self.piece.members[again])] if again.any() else []
 
     def _trained(self, some: npt.NDArray[np.intp]) -> Trained:

@@ -67,17 +67,16 @@ def fit_by_blocks(
         raise ValueError(
             f"A fit block by block, as max_memory and Dask's collections ask for, takes no {' and no '.join(given)}."
         )
-    return fit_blocks(estimator, number_blocks(X, y), max_memory, scratch)
+    return fit_blocks(estimator, number_blocks(X, y), Budget.of(max_memory), scratch)
 
 
 def fit_blocks(
-    estimator: Regressor, table: NumberBlocks, max_memory: int | str | None, scratch: str | os.PathLike[str] | None
+    estimator: Regressor, table: NumberBlocks, budget: Budget, scratch: str | os.PathLike[str] | None
 ) -> Regressor:
     """Fit to a table of numbers that comes in blocks."""
     begin = monotonic()
     estimator.check_parameters()
     _check(estimator)
-    budget = Budget.of(max_memory)
     budget.window_bytes(table.n_columns + table.n_outputs)  # a budget that is too small is refused at once
     with Scratch(scratch, table.n_columns, table.n_outputs, table.n_rows) as stored:
         estimator._forget()

@@ -13,10 +13,11 @@ from extranets._extras import require
 
 require("extranets.tables", "tables", "pandas", "pyarrow")
 
+from extranets.tables.by_blocks import LabelledBlocks, fit_labelled_blocks
 from extranets.tables.conformal import ConformalRow, conformal_rows
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
-from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned
+from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned, forget_this_run
 from extranets.tables.labelled import Labelled, read_labelled
 from extranets.tables.model_files import TableModel, load_table_model
 from extranets.tables.notes import Notes
@@ -26,6 +27,7 @@ from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
+from extranets.tables.sources import TableBlocks, table_blocks
 from extranets.tables.target import take_target, target_style
 from extranets.tables.updating import Followed, update_in_order
 from extranets.tables.writing import TableWriter, open_writer
@@ -34,10 +36,12 @@ __all__ = [
     "ConformalRow",
     "Followed",
     "Labelled",
+    "LabelledBlocks",
     "Listener",
     "NameTakenError",
     "Notes",
     "Schema",
+    "TableBlocks",
     "TableError",
     "TableModel",
     "TableReader",
@@ -50,14 +54,17 @@ __all__ = [
     "column_transformer",
     "conformal_rows",
     "cross_validate_table",
+    "fit_labelled_blocks",
     "fit_table",
     "fit_tuned",
+    "forget_this_run",
     "load_table_model",
     "naming_rows",
     "open_table",
     "open_writer",
     "prediction_blocks",
     "read_labelled",
+    "table_blocks",
     "take_target",
     "target_style",
     "update_in_order",

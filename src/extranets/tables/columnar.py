@@ -38,7 +38,7 @@ class Columnar:
                 columns = [_plain(batch.column(name)) for name in self._used]
                 yield pa.RecordBatch.from_arrays(columns, names=self.names)
         except (pa.ArrowInvalid, OSError) as error:
-            raise self._source.error(f"it cannot be read to its end; it may be damaged: {error}") from error
+            raise self._source.error(f"it cannot be read beyond row {count:,}; it may be damaged: {error}") from error
         if self._n_rows not in (None, count):
             raise self._source.error(f"{count:,} rows were read, but it says that it has {self._n_rows:,}.")
 

@@ -35,9 +35,9 @@ class Source:
 
     def error(self, message: str, *, row: Any = None, column: Any = None) -> TableError:
         """``sales.csv, row 3, column 'price': message``. Rows of a file are counted from 1, without the
-        header; rows of a sheet have the numbers that Excel shows.
+        header; rows of a sheet have the numbers that Excel shows. Of a table in several files, a row is a pair of file and number.
         """
-        place = self.file
+        place, row = row if isinstance(row, tuple) else (self.file, row)
         if row is not None:
             place += f", row {row}"
         if column is not None:

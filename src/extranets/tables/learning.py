@@ -106,7 +106,7 @@ def _guess(rows: Rows, name: str, values: pa.Array) -> str:
     but = doubt(values)
     _drop_identifiers(name, values, but)
     if but:
-        keep = _asking(name, "category")
+        keep = asking(name, "category")
         warn_user(
             f"{rows.source.file}, column {name!r}: it is taken for categories, but {but}. If it holds categories: {keep}.",
             TableWarning,
@@ -122,7 +122,7 @@ def _are_truths(values: pa.Array) -> bool:
 def _drop_row_numbers(rows: Rows, name: str, values: pa.Array) -> None:
     why = why_row_number(name, values)
     if why and rows.frame.shape[1] > 1:  # a table's only column is all that can be learned from
-        raise Dropped(f"{why}; {_asking(name, 'number')} keeps it")
+        raise Dropped(f"{why}; {asking(name, 'number')} keeps it")
 
 
 def _are_numbers(rows: Rows, name: str, text: pa.Array) -> bool:
@@ -164,17 +164,17 @@ def _advice(name: str, text: pa.Array, bad: Any) -> str:
     value = text[int(np.argmax(bad))].as_py()
     return (
         f"Mend it; or take it for a missing value: na_values=[{shown(value)}] (--na {shlex.quote(value)}); or take the column "
-        f"for categories: {_asking(name, 'category')}"
+        f"for categories: {asking(name, 'category')}"
     )
 
 
-def _asking(name: str, kind: str) -> str:
+def asking(name: str, kind: str) -> str:
     """How to ask for a kind, in Python and on the command line."""
     return f"kinds={{{name!r}: {kind!r}}} (--kind {shlex.quote(f'{name}={kind}')})"
 
 
 def _either(name: str, kind: str, other: str) -> str:
-    return f"Say which: {_asking(name, kind)} or {_asking(name, other)}."
+    return f"Say which: {asking(name, kind)} or {asking(name, other)}."
 
 
 def _refuse_signs(rows: Rows, name: str, text: pa.Array) -> None:
@@ -182,7 +182,7 @@ def _refuse_signs(rows: Rows, name: str, text: pa.Array) -> None:
     if example is not None:
         raise rows.source.error(
             f"{shown(example)} is a number with a sign of currency or percent, which is not read. Remove the sign from the "
-            f"values; or take the column for categories: {_asking(name, 'category')}.",
+            f"values; or take the column for categories: {asking(name, 'category')}.",
             column=name,
         )
 
@@ -195,7 +195,7 @@ def _drop_identifiers(name: str, text: pa.Array, but: str) -> None:
             ("names or free text", "category") if format is None else ("dates with short years", f"date:{format}")
         )
         raise Dropped(
-            f"it looks like {looks}: {distinct:,} different values in {len(text):,} rows; {_asking(name, kind)} keeps it"
+            f"it looks like {looks}: {distinct:,} different values in {len(text):,} rows; {asking(name, kind)} keeps it"
             + (f"; but {but}" if but else "")
         )
 

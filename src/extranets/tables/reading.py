@@ -146,13 +146,13 @@ def open_table(
             sign = None if delimiter is None else check_delimiter(delimiter)
             text = DelimitedText(content, source, sign, encoding)
             source = replace(source, semicolons=text.delimiter == ";")
-            names, frames = text.names, _frames_of(text, na_values)
+            names, frames = text.names, frames_of(text, na_values)
         elif kind == "excel":
             book = Workbook(files.enter_context(seekable(content, path)), source)
             names, frames = book.names, book.frames
         else:
             table = _open_columnar(kind, content, path, source, files)
-            names, frames = table.names, _frames_of(table, na_values)
+            names, frames = table.names, frames_of(table, na_values)
         return TableReader(source, names, frames, files.pop_all(), _numbered=kind == "excel")
 
 
@@ -185,7 +185,7 @@ def _open_columnar(kind: str, content: Prefixed, path: Any, source: Source, file
     return open_parquet(file, source) if kind == "parquet" else open_arrow_file(file, source)
 
 
-def _frames_of(table: Any, na_values: Sequence[str]) -> Frames:
+def frames_of(table: Any, na_values: Sequence[str]) -> Frames:
     def frames(n_rows: int) -> Iterator[pandas.DataFrame]:
         for block in _rechunked(table.batches(), n_rows):
             columns = [_null_missing(column, na_values) for column in block.columns] if na_values else block.columns

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from extranets import model_file
-from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, check_weight, remember_names
+from extranets._sklearn import BaseEstimator, MetaEstimatorMixin, RegressorMixin, remember_names
 from extranets._warnings import warn_user
 from extranets.estimators import StackedNetsRegressor
 from extranets.estimators.base import NetsRegressor
 from extranets.model_file.typed import check_types
 from extranets.parting import Parting
-from extranets.tables.encoding import column_transformer, number_features
+from extranets.tables.by_blocks import fit_table_by_blocks, is_read_by_blocks
+from extranets.tables.encoded import MOST_BLOCK_ROWS, blocks_of, encode, learn_encoding
+from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableWarning
 from extranets.tables.frames import array_names, as_frame, has_names
 from extranets.tables.learning import IGNORE
-from extranets.tables.levels import LevelEffects, learn_levels
+from extranets.tables.levels import LevelEffects
 from extranets.tables.notes import Notes
 from extranets.tables.novelty import note_outside
 from extranets.tables.order import check_parting, column_groups, column_times, columns_beside, warn_of_order
@@ -52,7 +54,6 @@ PARAMETER_TYPES: dict[str, Any] = {
 }
 LEARNED = ("schema_", "levels_", "transformer_", "regressor_", "beside_columns_")
 BLOCK_VALUES = 1 << 20  # encoded numbers that are held at a time: 8 MB, and several times that on the way
-MOST_BLOCK_ROWS = 65_536
 
 T = TypeVar("T")
 
@@ -136,6 +137,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         groups: Any = None,
         time: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        max_memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn what the columns are, and fit a clone of the regressor to them.
 
@@ -146,7 +149,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow table) or array of shape (n_samples, n_columns)
+            Or a table that is read block by block: the path of a file or of a folder of files, a ``pyarrow.dataset.Dataset``, an array
+            or data frame of Dask.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Of a table that is read block by block, the name of the column to predict.
         sample_weight : array of shape (n_samples,), optional
         groups : name of a column of X, or array of shape (n_samples,), optional
             What names the group of each row. A column that is named here is no feature.
@@ -155,6 +161,11 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         checkpoint : path of a folder, optional
             Networks are kept there as they are trained, so that the same fit goes on after a stop. Needs a regressor with an integer
             ``random_state``.
+        max_memory : int or str, optional
+            The most memory that the process takes, such as ``"2GB"``. Any table is then read block by block. docs/scale.md says how
+            such a fit differs from the usual one. Without it, tables that are read block by block may take half of the machine's.
+        scratch : path of a folder, optional
+            Where such a fit keeps the rows meanwhile. The system's folder for temporary files if not given.
 
         Returns
         -------
@@ -170,6 +181,10 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         >>> model.fit(table, table["price"] ** 2, time="day").predict_interval(table[:3]).shape
         (3, 2)
         """
+        if max_memory is not None or is_read_by_blocks(X):
+            beside = {"sample_weight": sample_weight, "groups": groups, "time": time, "checkpoint": checkpoint}
+            fit_table_by_blocks(self, X, y, max_memory, scratch, beside)
+            return self
         frame = as_frame(X)
         if isinstance(time, str):
             time = column_times(frame, time, self.kinds, self.na_values)
@@ -263,27 +278,41 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         (3,)
         """
         self.check_parameters()
-        for name in LEARNED:  # a fit that fails leaves no fitted estimator
-            self.__dict__.pop(name, None)
+        self._forget()
         frame = as_frame(X)
         schema = self.learn_schema(frame) if schema is None else schema
         remember_names(self, frame if has_names(X) else X)
         parting = check_parting(groups, time, len(frame))
-        levels, transformer, encoded = _learn_encoding(schema, frame, y, sample_weight, parting)
+        levels, transformer, encoded = learn_encoding(schema, frame, y, sample_weight, parting)
         regressor = train(encoded)
         if levels and hasattr(regressor, "compare_with"):  # new rows have numbers that all training rows have a part in
-            regressor.compare_with(_encode(schema, transformer, frame, Notes(), strict=False))
+            regressor.compare_with(encode(schema, transformer, frame, Notes(), strict=False))
+        self._settle(schema, levels, transformer, regressor, frame, parting)
+        return self
+
+    def _forget(self) -> None:
+        for name in LEARNED:  # a fit that fails leaves no fitted estimator
+            self.__dict__.pop(name, None)
+
+    def _settle(
+        self,
+        schema: Schema,
+        levels: dict[str, LevelEffects],
+        transformer: Any,
+        regressor: Any,
+        frame: pandas.DataFrame,
+        parting: Parting | None,
+    ) -> None:
+        """Tell what is odd; and become fitted, as nothing failed."""
         unasked = {name: why for name, why in schema.dropped.items() if (self.kinds or {}).get(name) != IGNORE}
         if unasked:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in unasked.items())
             warn_user(f"Columns that are not used: {reasons}.", TableWarning)
         if parting is None and self.leaves_rows_out:
             warn_of_order(schema, frame)
-        # Nothing failed: only now is the estimator fitted.
         self.schema_, self.levels_, self.transformer_, self.regressor_ = schema, levels, transformer, regressor
         self.n_features_in_ = frame.shape[1]
         self.beside_columns_: dict[str, str] = {}
-        return self
 
     def check_parameters(self) -> None:
         """Raise a ValueError that names the first parameter that cannot be used. Those of ``estimator`` are its own matter."""
@@ -317,7 +346,7 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         """
         frame = self._frame(X)
         own = Notes() if notes is None else notes
-        encoded = _encode(self.schema_, self.transformer_, frame, own, self.strict)
+        encoded = encode(self.schema_, self.transformer_, frame, own, self.strict)
         if notes is None:
             own.warn()
         return encoded
@@ -348,8 +377,8 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         if not len(frame):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the table has no rows.")
         found, begin = [], 0
-        for block in _blocks(frame, self.block_rows):
-            encoded = _encode(self.schema_, self.transformer_, block, notes, self.strict)
+        for block in blocks_of(frame, self.block_rows):
+            encoded = encode(self.schema_, self.transformer_, block, notes, self.strict)
             own = {name: np.asarray(each)[begin : begin + len(block)] for name, each in (beside or {}).items()}
             begin += len(block)
             with naming_rows(encoded):
@@ -493,44 +522,3 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _learn_encoding(
-    schema: Schema, frame: pandas.DataFrame, y: Any, sample_weight: Any, parting: Parting | None
-) -> tuple[dict[str, LevelEffects], Any, pandas.DataFrame]:
-    """What is learned from the target, the transformer for new rows, and the encoded training rows."""
-    many = schema.learned
-    if not many:
-        transformer = column_transformer(schema)
-        return {}, transformer, _encode(schema, transformer, frame, Notes(), strict=False)
-    rest = [column for column in schema.columns if column.name not in {one.name for one in many}]
-    others = pandas.DataFrame(index=frame.index)
-    if rest:
-        others = _encode(schema.part(rest), column_transformer(schema.part(rest)), frame, Notes(), strict=False)
-    target = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    check_consistent_length(frame, target)
-    weight = check_weight(sample_weight, target)
-    table = schema.part(many).read(frame)
-    levels, found = learn_levels(many, table, others, number_features(schema), target, weight, parting)
-    transformer = column_transformer(schema, levels)
-    encoded = pandas.DataFrame(np.hstack([others.to_numpy(), found]), frame.index, transformer.get_feature_names_out())
-    encoded.attrs.update(frame.attrs)
-    return levels, transformer, encoded
-
-
-def _encode(schema: Schema, transformer: Any, frame: pandas.DataFrame, notes: Notes, strict: bool) -> pandas.DataFrame:
-    """Block by block, so that only the result is wide."""
-    names = transformer.get_feature_names_out()
-    encoded = np.empty((len(frame), len(names)))
-    begin = 0
-    for block in _blocks(frame, MOST_BLOCK_ROWS):
-        encoded[begin : begin + len(block)] = transformer.transform(schema.read(block, notes, strict=strict))
-        begin += len(block)
-    found = pandas.DataFrame(encoded, index=frame.index, columns=names, copy=False)
-    found.attrs.update(frame.attrs)
-    return found
-
-
-def _blocks(frame: pandas.DataFrame, n_rows: int) -> Iterator[pandas.DataFrame]:
-    for begin in range(0, len(frame), n_rows):
-        yield frame.iloc[begin : begin + n_rows]
