@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "extranets"
 TESTS = {"uncertainty": ["tests/uncertainty"], "metrics": ["tests/test_metrics.py"], "model_file": ["tests/model_file"]}
-PROCESSOR_SECONDS = 120  # the tests of a package take 13 at most; one that never ends is noticed, too
+PROCESSOR_SECONDS = 60  # the tests of a package take 13 at most; one that never ends is noticed, too
 PATIENCE = 1800  # seconds of the clock, for those that wait for ever
 MEMORY = 8 * 2**30  # bytes; more is an error
 

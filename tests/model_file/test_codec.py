@@ -223,15 +223,29 @@ def test_malformed_trees_are_refused(tree, message):
         decode(tree, left=LEFT, wide=LEFT.astype(float), square=LEFT.reshape(2, 1))
 
 
-def test_depth_is_limited_on_both_ways():
-    tree = 0
+@pytest.mark.parametrize("around", [lambda tree: [tree], lambda tree: (tree,), lambda tree: {"key": tree}])
+def test_depth_is_limited_on_both_ways(around):
+    tree, more = 0, [0]
     for _ in range(MOST_DEPTH):
-        tree = [tree]
-    assert decode(Encoder().encode(tree, "x")) == tree
+        tree, more = around(tree), around(more)
+    written = Encoder().encode(tree, "x")
+    assert decode(written) == tree
     with pytest.raises(ModelFileError, match="nested too deeply"):
-        decode([tree])
+        decode([written])
     with pytest.raises(ValueError, match="nested too deeply"):
-        Encoder().encode([tree], "x")
+        Encoder().encode(more, "x")
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], {"a": 1, "b": {"c": 2}}])
+def test_no_more_values_are_written_than_are_read(values, monkeypatch):
+    text = strict_json.dumps(values)
+    monkeypatch.setattr(strict_json, "MOST_VALUES", 3)  # one for each bracket and comma
+    assert strict_json.loads(strict_json.dumps(values)) == values
+    monkeypatch.setattr(strict_json, "MOST_VALUES", 2)
+    with pytest.raises(ModelFileError, match="more than 2 values"):
+        strict_json.loads(text)
+    with pytest.raises(ValueError, match=r"too intricate for a file.*more than 2 values"):
+        strict_json.dumps(values)
 
 
 def test_depth_counts_in_keys():

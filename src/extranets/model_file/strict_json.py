@@ -17,13 +17,17 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # a half of a letter beyond 16 bit
 def dumps(value: Any) -> str:
     """Compact ASCII. The same value always gives the same text."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    if _n_values(text) > MOST_VALUES:
+        raise ValueError(
+            f"The model is too intricate for a file: beside arrays it has more than {MOST_VALUES:,} values."
+        )
     if not _is_unicode(value, text):
         raise ValueError("A text holds half of a letter (a lone surrogate), which is not valid Unicode.")
     return text
 
 
 def loads(text: str) -> Any:
-    if sum(text.count(sign) for sign in ",[{") > MOST_VALUES:
+    if _n_values(text) > MOST_VALUES:
         raise ModelFileError(f"its header has more than {MOST_VALUES:,} values")
     try:
         value = json.loads(
@@ -36,6 +40,11 @@ def loads(text: str) -> Any:
     if not _is_unicode(value, text):
         raise ModelFileError("its header holds half of a letter (a lone surrogate), which is not valid Unicode")
     return value
+
+
+def _n_values(text: str) -> int:
+    """At least as many as the text holds."""
+    return sum(text.count(sign) for sign in ",[{")
 
 
 def _is_unicode(value: Any, text: str) -> bool:
