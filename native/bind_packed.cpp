@@ -133,11 +133,21 @@ class Packed {
         require(X.shape(1) == size_t(view.n_inputs), "X has the wrong number of columns");
     }
 
+    // To begin and end a thread takes about as long as a million multiplications, and much longer where other programs hold
+    // the cores: each thread beside the calling one must have some millions to do.
+    int worthwhile_threads(int64_t n_rows, int n_threads) const {
+        constexpr double kLeast = 4e6;
+        const double of_row = double(n_parameters) / view.n_members * view.n_passes;
+        const double most = 1 + double(n_rows) * of_row / kLeast;
+        return int(std::min<double>(checked_threads(n_threads), most));
+    }
+
     // Results do not depend on the ranges. They are long, because a stochastic pass is drawn once per range, but few rows
     // still go to all threads.
-    static void for_row_ranges(int64_t n_rows, int n_threads, const std::function<void(int64_t, int64_t)>& work) {
+    void for_row_ranges(int64_t n_rows, int n_threads, const std::function<void(int64_t, int64_t)>& work) const {
+        n_threads = worthwhile_threads(n_rows, n_threads);
         constexpr int64_t kLongest = 512, kShortest = 64;
-        const int64_t share = (n_rows + checked_threads(n_threads) - 1) / n_threads;
+        const int64_t share = (n_rows + n_threads - 1) / n_threads;
         const int64_t range = std::clamp((share + kShortest - 1) / kShortest * kShortest, kShortest, kLongest);
         const nb::gil_scoped_release release;
         run_parallel((n_rows + range - 1) / range, n_threads,
