@@ -14,6 +14,7 @@ from extranets.tables.errors import Source, TableWarning
 from extranets.tables.headers import clean_names
 
 BATCH_ROWS = 16_384
+BUFFER = 1 << 20  # bytes that are read of a column at a time: else all of a row group, however large
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 SAVED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls the row names that it stores
 
@@ -45,7 +46,7 @@ class Columnar:
 
 def open_parquet(file: BinaryIO, source: Source) -> Columnar:
     try:
-        parquet = pa.parquet.ParquetFile(file, pre_buffer=False)
+        parquet = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
     except (pa.ArrowInvalid, OSError) as error:
         raise source.error(f"it is not a Parquet file: {error}") from error
     batches = parquet.iter_batches(BATCH_ROWS, use_threads=False)

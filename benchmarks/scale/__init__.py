@@ -1,0 +1,1 @@
+"""Tables larger than memory: how fast they are fitted, and in how much memory."""
