@@ -5,7 +5,7 @@
 A mutant is one comparison, operator, constant, condition or statement changed. Its tests are those that mirror the package and run
 until the first fails, in a process of its own that reads the changed module. With ``--sample``, so many mutants of each package are
 drawn by ``--seed``; more of them hold the fewer, and those of a module stay the same while others change. The same command again
-goes on where it was stopped; with ``--again``, it tries the survivors anew, after tests were added. The table counts all mutants of
+goes on where it was stopped; with ``--again``, it tries only the survivors, after tests were added. The table counts all mutants of
 today's code that were tried. Survivors are printed with what was changed.
 """
 
@@ -192,7 +192,7 @@ def outcomes(out: Path) -> dict[str, str]:
 
 
 def run(packages: list[str], sample: int, seed: int, out: Path, again: bool) -> None:
-    done = {name for name, outcome in outcomes(out).items() if not again or outcome != "survived"}
+    tried = outcomes(out)
     import hypothesis  # noqa: F401  what takes long to import, before processes are forked
     import pandas  # noqa: F401
     import pytest  # noqa: F401
@@ -205,14 +205,15 @@ def run(packages: list[str], sample: int, seed: int, out: Path, again: bool) -> 
         unchanged = next(iter(found.values())).path
         if notice(unchanged, unchanged.read_text(), ordered_tests(package, unchanged)) != "survived":
             raise SystemExit(f"The tests of {package} fail without any change.")
-        chosen = sorted(found, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:sample]
+        drawn = sorted(found, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:sample]
+        survived = [name for name in found if tried.get(name) == "survived"]
+        chosen = survived if again else [name for name in drawn if name not in tried]
         for number, name in enumerate(chosen, 1):
-            if name not in done:
-                mutant = found[name]
-                outcome = notice(mutant.path, mutant.source, ordered_tests(package, mutant.path))
-                with out.open("a") as file:
-                    file.write(json.dumps({"mutant": name, "package": package, "outcome": outcome}) + "\n")
-                print(f"{package} {number}/{len(chosen)}: {outcome}", file=sys.stderr, flush=True)
+            mutant = found[name]
+            outcome = notice(mutant.path, mutant.source, ordered_tests(package, mutant.path))
+            with out.open("a") as file:
+                file.write(json.dumps({"mutant": name, "package": package, "outcome": outcome}) + "\n")
+            print(f"{package} {number}/{len(chosen)}: {outcome}", file=sys.stderr, flush=True)
 
 
 def report(packages: list[str], out: Path) -> None:
@@ -235,7 +236,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
-    parser.add_argument("--again", action="store_true", help="try the survivors anew")
+    parser.add_argument("--again", action="store_true", help="try the survivors anew, and no others")
     given = parser.parse_args()
     run(given.packages, given.sample, given.seed, given.out, given.again)
     report(given.packages, given.out)
