@@ -129,6 +129,13 @@ def test_correlation_matrix_is_that_of_numpy():
     np.testing.assert_array_equal(np.diag(matrix), 1.0)
 
 
+def test_two_repetitions_and_two_rows_are_enough():
+    np.testing.assert_allclose(member_correlation([[1.0, 2.0], [5.0, 3.0]]), [[1, -1], [-1, 1]])
+    parts = mspe_decomposition(np.array([[[0.0], [1.0]], [[2.0], [5.0]]]), np.zeros(1))
+    # members 0, 2 and 1, 5: variances 2 and 8, covariance 4
+    assert (parts.variance[0], parts.covariance[0]) == pytest.approx((5, 4))
+
+
 def test_rounding_makes_no_correlation_larger_than_one():
     rng = np.random.default_rng(0)
     for _ in range(100):
