@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--limit", default="2GB")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--members", type=int, default=4)
+    parser.add_argument("--units", type=int, nargs="+", default=[64, 64], help="of the hidden layers")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()

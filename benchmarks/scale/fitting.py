@@ -31,6 +31,7 @@ def compare(given: Any) -> dict[str, Any]:
     """Both fits, each in a process of its own."""
     asked = {"folder": str(given.folder), "scratch": str(given.scratch), "limit": given.limit}
     asked |= {"members": given.members, "epochs": given.epochs, "threads": given.threads}
+    asked["units"] = given.units
     command = [sys.executable, "-m", "benchmarks.scale.fitting"]
     limited = run_limited([*command, json.dumps(asked)], as_bytes(given.limit)).stdout
     usual = subprocess.run(
@@ -46,7 +47,7 @@ def compare(given: Any) -> dict[str, Any]:
 def run(asked: dict[str, Any]) -> dict[str, Any]:
     """One fit, with what it took."""
     network = ExtraNetsRegressor(
-        asked["members"], (32,), numeric_encoding=None, max_iter=asked["epochs"], batch_size=256, n_jobs=asked["threads"], random_state=0,
+        asked["members"], tuple(asked["units"]), numeric_encoding=None, max_iter=asked["epochs"], batch_size=256, n_jobs=asked["threads"], random_state=0,
     )  # fmt: skip
     clock, begin = _Clock(), time.perf_counter()
     with heard_by(clock):

@@ -30,7 +30,15 @@ def test_the_table_has_what_was_asked_for_and_is_made_once(folder):
 
 @pytest.mark.parametrize("limit", [None, "4GB"])
 def test_both_fits_tell_the_same_of_the_same_networks(limit, folder, tmp_path):
-    asked = {"folder": str(folder), "scratch": str(tmp_path), "limit": limit, "members": 2, "epochs": 2, "threads": 1}
+    asked = {
+        "folder": str(folder),
+        "scratch": str(tmp_path),
+        "limit": limit,
+        "members": 2,
+        "epochs": 2,
+        "threads": 1,
+        "units": [32],
+    }
     found = run(asked)
     assert found["rows"] == 52_000 and found["networks"] == 4  # two for all rows, and two that leave a fold out
     assert 0 < found["seconds_of_training"] < found["seconds"]

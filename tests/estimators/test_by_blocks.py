@@ -258,7 +258,7 @@ BOUNDED = """
 def test_the_memory_is_kept_on_a_table_larger_than_it(tmp_path):
     """640 MB of columns, of which the usual fit makes twice as much."""
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(10_000_000, 16))
-    y = np.lib.format.open_memmap(tmp_path / "y.npy", mode="w+", dtype=np.float32, shape=10_000_000)
+    y = np.lib.format.open_memmap(tmp_path / "y.npy", mode="w+", dtype=np.float32, shape=(10_000_000,))
     rng = np.random.default_rng(0)
     for begin in range(0, len(X), 500_000):
         X[begin : begin + 500_000] = rng.normal(size=(500_000, 16))
