@@ -39,6 +39,12 @@ def write(path: str | bytes | os.PathLike[str], parts: Iterable[Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def to_disk(path: Path) -> None:
+    """Wait until the bytes of a file that was written and closed are on the disk."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
 def refuse_special(target: Path) -> None:
     """Refuse a pipe or a device: writing would put a plain file in its place."""
     if target.exists() and not target.is_file():

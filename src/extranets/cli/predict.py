@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from extranets._interrupt import INTERRUPTED
 from extranets.cli._arguments import check_coverage, check_input, check_output, named_columns
-from extranets.cli._options import Delimiter, Encoding, ModelFile, Quiet, TableFile
+from extranets.cli._folder import check_folder_options, digest_of, write_folder
+from extranets.cli._options import Delimiter, Encoding, ModelFile, Quiet
 from extranets.cli._printing import count, say
 
 if TYPE_CHECKING:
@@ -28,7 +29,25 @@ PATIENCE = 2.0  # seconds until the first line of progress, and between two line
 
 
 Output = Annotated[
-    str, typer.Option("--output", "-o", help="CSV, Parquet, Feather or JSON lines file to write; - prints CSV.")
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="CSV, Parquet, Feather or JSON lines file to write; - prints CSV. Of a folder of tables: the folder to write.",
+    ),
+]
+Table = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Parquet, Feather or Excel file, or a folder of such files; - reads CSV from standard input."
+    ),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Of a folder: also replace files of predictions that another model or other options made. Without it they are an error.",
+    ),
 ]
 Coverages = Annotated[
     list[float] | None, typer.Option(help="Coverage of the intervals. Repeatable. Default: the coverage of the fit.")
@@ -61,7 +80,7 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object f
 
 def predict(
     model: ModelFile,
-    table: TableFile,
+    table: Table,
     output: Output = "-",
     coverage: Coverages = None,
     components: Components = False,
@@ -74,29 +93,54 @@ def predict(
     quiet: Quiet = False,
     safe_csv: SafeCsv = False,
     json: JsonLines = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Predict the rows of a table, with intervals.
 
     Works block by block, so the table may be larger than memory. Columns: prediction, sd, lower_90, upper_90, ... What is new to the
     model is said on standard error: categories, gaps, and values and dates outside of training, with their rows.
 
+    Of a folder, each file becomes a Parquet file of predictions, below folders of the same names. After a stop the same command goes
+    on with the files that are missing, and with those whose tables have changed.
+
     Examples:
 
       extranets predict model.xnet new.csv --coverage 0.8 --coverage 0.95 -o predictions.parquet
 
       cat new.csv | extranets predict model.xnet - > predictions.csv
-    """
-    from extranets.tables import Notes, load_table_model, open_table, open_writer, prediction_blocks
 
-    if output != "-":
+      extranets predict model.xnet sales -o predictions
+    """
+    from extranets.tables import (
+        FolderBlocks,
+        Notes,
+        load_table_model,
+        open_table,
+        open_writer,
+        prediction_blocks,
+        predictions_of_folder,
+    )
+
+    of_folder = Path(table).is_dir()
+    if output != "-" and not of_folder:
         check_output(Path(output), model, table)
     check_input(model)
     loaded = load_table_model(model)
-    check_input(table)
     levels = check_coverage(coverage or [loaded.coverage])
+    asked: dict[str, Any] = {"components": components, "members": members, "novelty": novelty}
+    notes, progress = Notes(), Progress(quiet)
+    if of_folder:
+        check_folder_options(output, {"--json": json, "--safe-csv": safe_csv})
+        folder = FolderBlocks(Path(table), {"delimiter": delimiter, "encoding": encoding})
+        asked |= {"levels": levels, "keep": _kept_columns(id, keep, loaded, folder.columns)}
+        files = predictions_of_folder(folder, output, {"model": digest_of(model), **asked}, overwrite=overwrite)
+        with _terminable(waits=False), _wrong_keep():
+            write_folder(files, loaded.model, asked, notes, progress)
+        progress.close(output)
+        return
+    check_input(table)
     if json and output != "-":
         raise typer.BadParameter("--json prints to standard output; leave out --output.")
-    notes, progress = Notes(), Progress(quiet)
     with (
         open_table(table, delimiter=delimiter, encoding=encoding) as reader,
         _terminable(waits=table == "-"),
@@ -105,7 +149,6 @@ def predict(
     ):
         blocks = reader.blocks(loaded.model.block_rows)
         kept = _kept_columns(id, keep, loaded, reader.columns)
-        asked = {"components": components, "members": members, "novelty": novelty}
         for predicted in prediction_blocks(loaded.model, blocks, levels, keep=kept, notes=notes, **asked):
             if not writer.write(predicted):  # nobody reads our output any more
                 break
@@ -162,6 +205,7 @@ class Progress:
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
         self.rows = 0
+        self.where = ""  # a text before the number of rows
         self.begin = self.said = time.monotonic()
 
     def add(self, rows: int) -> None:
@@ -171,7 +215,7 @@ class Progress:
             self.said = now
             end = "\r" if sys.stderr.isatty() else "\n"
             rate = self.rows / (now - self.begin)
-            print(f"{self.rows:,} rows, {rate:,.0f} per second", end=end, file=sys.stderr, flush=True)
+            print(f"{self.where}{self.rows:,} rows, {rate:,.0f} per second", end=end, file=sys.stderr, flush=True)
 
     def close(self, output: str) -> None:
         if not self.quiet and output != "-":

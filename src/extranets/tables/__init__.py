@@ -18,6 +18,7 @@ from extranets.tables.conformal import ConformalRow, conformal_rows
 from extranets.tables.encoding import column_transformer
 from extranets.tables.errors import TableError, TableWarning
 from extranets.tables.fitting import Listener, cross_validate_table, fit_table, fit_tuned, forget_this_run
+from extranets.tables.folders import FilePredictions, predictions_of_folder
 from extranets.tables.labelled import Labelled, read_labelled
 from extranets.tables.model_files import TableModel, load_table_model
 from extranets.tables.notes import Notes
@@ -27,13 +28,15 @@ from extranets.tables.predictions import naming_rows
 from extranets.tables.reading import TableReader, open_table
 from extranets.tables.regressor import TableRegressor
 from extranets.tables.schema import Schema
-from extranets.tables.sources import TableBlocks, table_blocks
+from extranets.tables.sources import FolderBlocks, TableBlocks, table_blocks
 from extranets.tables.target import take_target, target_style
 from extranets.tables.updating import Followed, update_in_order
 from extranets.tables.writing import TableWriter, open_writer
 
 __all__ = [
     "ConformalRow",
+    "FilePredictions",
+    "FolderBlocks",
     "Followed",
     "Labelled",
     "LabelledBlocks",
@@ -63,6 +66,7 @@ __all__ = [
     "open_table",
     "open_writer",
     "prediction_blocks",
+    "predictions_of_folder",
     "read_labelled",
     "table_blocks",
     "take_target",

@@ -49,8 +49,15 @@ def open_parquet(file: BinaryIO, source: Source) -> Columnar:
         parquet = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
     except (pa.ArrowInvalid, OSError) as error:
         raise source.error(f"it is not a Parquet file: {error}") from error
-    batches = parquet.iter_batches(BATCH_ROWS, use_threads=False)
-    return Columnar(parquet.schema_arrow, batches, source, parquet.metadata.num_rows)
+    return Columnar(parquet.schema_arrow, _row_groups(parquet), source, parquet.metadata.num_rows)
+
+
+def _row_groups(parquet: pa.parquet.ParquetFile) -> Iterator[pa.RecordBatch]:
+    for number in range(parquet.num_row_groups):
+        try:
+            yield from parquet.iter_batches(BATCH_ROWS, row_groups=[number], use_threads=False)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise pa.ArrowInvalid(f"row group {number}: {error}") from error
 
 
 def open_arrow_file(file: BinaryIO, source: Source) -> Columnar:

@@ -17,6 +17,10 @@ class TableError(ValueError):
     exit_code = 3  # of the command line
 
 
+class NoRowsError(TableError):
+    """A table has columns, but no rows."""
+
+
 class TableWarning(UserWarning):
     """Something in a table is odd but can be used, and the message says how it is used."""
 

@@ -66,7 +66,7 @@ class Notes:
         """Labels of rows whose values are outside of training, and in words how: what follows "lies" or "is"."""
         self._outside[column, what] += len(rows)
         named = self._where.setdefault((column, what), [])
-        named += [str(row) for row in rows[: MOST_EXAMPLES - len(named)]]
+        named += [_shown(row) for row in rows[: MOST_EXAMPLES - len(named)]]
 
     def lines(self) -> list[str]:
         """One sentence for each column and oddity."""
@@ -102,6 +102,11 @@ class Notes:
 
     def _values(self, column: str) -> str:
         return listed(self._examples[column]) + (" and others" if column in self._more else "")
+
+
+def _shown(row: Any) -> str:
+    """A row's label; of a table in several files it is a pair of file and number."""
+    return f"{row[1]} of {row[0]}" if isinstance(row, tuple) else str(row)
 
 
 def _rows(count: int) -> str:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from extranets.tables.columnar import open_arrow_file, open_arrow_stream, open_parquet
 from extranets.tables.delimited import DelimitedText
 from extranets.tables.delimiters import check_delimiter
-from extranets.tables.errors import Source
+from extranets.tables.errors import NoRowsError, Source
 from extranets.tables.excel import Workbook
 from extranets.tables.streams import Prefixed, look, open_bytes, seekable, unpacked
 from extranets.tables.values import TEXT, is_text, null_where
@@ -81,7 +81,7 @@ class TableReader:
             begin += len(frame)
             yield frame
         if begin == 1:
-            raise self.source.error(f"it has a header with {len(self.columns)} columns, but no rows.")
+            raise NoRowsError(str(self.source.error(f"it has a header with {len(self.columns)} columns, but no rows.")))
 
     def read(self) -> pandas.DataFrame:
         """All rows as one data frame."""

@@ -82,42 +82,55 @@ class FileBlocks(TableBlocks):
             yield from reader.blocks(n_rows)
 
 
+class FolderFile(FileBlocks):
+    """Of a file in a folder. Its columns are followed by those that folders named ``name=value`` add."""
+
+    def __init__(self, folder: Path, path: Path, how: dict[str, Any]) -> None:
+        super().__init__(path, how)
+        self.path, self.place = path, path.relative_to(folder)
+        self.keys = _keys(self.place)
+        twice = [name for name in self.keys if name in self.columns]
+        if twice:
+            raise Source(self.name).error(
+                f"the column {listed(twice)} is in the file and in the name of its folder, too."
+            )
+        self.columns = [*self.columns, *self.keys]
+
+    def blocks(self, n_rows: int) -> Iterator[pandas.DataFrame]:
+        for frame in super().blocks(n_rows):
+            added = {name: pandas.Series(value, frame.index, dtype="str") for name, value in self.keys.items()}
+            whole = frame.assign(**added)
+            whole.attrs.update(frame.attrs)
+            yield whole
+
+
 class FolderBlocks(TableBlocks):
-    """Of all files of a folder."""
+    """Of all files of a folder, which are ``files``."""
 
     def __init__(self, folder: Path, how: dict[str, Any]) -> None:
         self.name = str(folder)
-        self._files = [(FileBlocks(path, how), _keys(path.relative_to(folder))) for path in _files_of(folder)]
-        if not self._files:
+        self.files = [FolderFile(folder, path, how) for path in _files_of(folder)]
+        if not self.files:
             raise TableError(f"{folder}: there is no table in this folder; read are {', '.join(SUFFIXES)}.")
-        self.columns = self._columns_of(*self._files[0])
-        for file, keys in self._files:
-            self._check(file, keys)
+        self.columns = self.files[0].columns
+        for file in self.files:
+            self._check(file)
 
-    @staticmethod
-    def _columns_of(file: FileBlocks, keys: dict[str, str | None]) -> list[str]:
-        return [*file.columns, *keys]
-
-    def _check(self, file: FileBlocks, keys: dict[str, str | None]) -> None:
+    def _check(self, file: FolderFile) -> None:
         """Refuse a file with other columns than the first one."""
-        columns, source = self._columns_of(file, keys), Source(file.name)
-        twice = [name for name in keys if name in file.columns]
-        if twice:
-            raise source.error(f"the column {listed(twice)} is in the file and in the name of its folder, too.")
         gone, more = (
-            [n for n in one if n not in other] for one, other in ((self.columns, columns), (columns, self.columns))
+            [n for n in one if n not in other]
+            for one, other in ((self.columns, file.columns), (file.columns, self.columns))
         )
         if gone or more:
             what = [f"{word} {listed(names)}" for word, names in (("lacks", gone), ("also has", more)) if names]
-            raise source.error(f"it has other columns than {self._files[0][0].name}: it {' and '.join(what)}.")
+            message = f"it has other columns than {self.files[0].name}: it {' and '.join(what)}."
+            raise Source(file.name).error(message)
 
     def blocks(self, n_rows: int) -> Iterator[pandas.DataFrame]:
-        for file, keys in self._files:
+        for file in self.files:
             for frame in file.blocks(n_rows):
                 noted = frame.attrs
-                frame = frame.assign(
-                    **{name: pandas.Series(value, frame.index, dtype="str") for name, value in keys.items()}
-                )
                 frame = frame[self.columns]
                 frame.attrs.update(noted)
                 yield frame

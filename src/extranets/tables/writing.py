@@ -10,6 +10,7 @@ import os
 import sys
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -70,6 +71,7 @@ class TableWriter:
         elif self._open:
             self._layout.finish()
             self._layout.file.close()
+            _atomic.to_disk(self._temporary)
             os.replace(self._temporary, self._path)
         self._open = False
 
@@ -95,7 +97,13 @@ class TableWriter:
                 self._temporary.unlink(missing_ok=True)
 
 
-def open_writer(path: str | os.PathLike[str], *, format: str | None = None, safe_csv: bool = False) -> TableWriter:
+def open_writer(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    safe_csv: bool = False,
+    about: Mapping[str, str] | None = None,
+) -> TableWriter:
     """Open a file, or standard output, to write a table to.
 
     Parameters
@@ -108,6 +116,8 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None, safe
     safe_csv : bool, default=False
         Put an apostrophe before text in CSV that a spreadsheet would take for a formula, and run: text that begins with ``=``,
         ``+``, ``-``, ``@`` or a white character. Numbers stay as they are. The writer counts such values in ``n_escaped``.
+    about : mapping of str to str, optional
+        Noted in a Parquet or Feather file, beside its columns' types: ``pyarrow.parquet.read_schema(path).metadata``.
 
     Examples
     --------
@@ -138,9 +148,8 @@ def open_writer(path: str | os.PathLike[str], *, format: str | None = None, safe
     _atomic.refuse_special(target)
     temporary = _atomic.beside(target)
     try:
-        return TableWriter(
-            _layout(format, pa.output_stream(os.fspath(temporary), compression=packing), safe_csv), target, temporary
-        )
+        file = pa.output_stream(os.fspath(temporary), compression=packing)
+        return TableWriter(_layout(format, file, safe_csv, about), target, temporary)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -230,9 +239,9 @@ class JsonLines(Layout):
 class Batched(Layout):
     """Parquet and Feather. The first block says what the columns' types are."""
 
-    def __init__(self, file: Any, format: str) -> None:
+    def __init__(self, file: Any, format: str, about: Mapping[str, str] | None) -> None:
         super().__init__(file)
-        self._format = format
+        self._format, self._about = format, about
         self._writer: Any = None
         self._schema: pa.Schema | None = None
 
@@ -240,7 +249,8 @@ class Batched(Layout):
         table = _arrow(frame)
         if self._writer is None:
             make = pa.parquet.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
-            self._schema, self._writer = table.schema, make(self.file, table.schema)
+            self._schema = table.schema.with_metadata(self._about)
+            self._writer = make(self.file, self._schema)
         try:
             self._writer.write_table(table.cast(self._schema))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -253,13 +263,13 @@ class Batched(Layout):
             self._writer.close()
 
 
-def _layout(format: str, file: BinaryIO, safe_csv: bool) -> Layout:
+def _layout(format: str, file: BinaryIO, safe_csv: bool, about: Mapping[str, str] | None = None) -> Layout:
     if format in ("csv", "tsv"):
         return Delimited(file, "," if format == "csv" else "\t", safe_csv)
     if safe_csv:
         raise TableError(f"Only CSV can be made safe from formulas; {format} keeps text apart from them by itself.")
     if format in ("parquet", "feather"):
-        return Batched(file, format)
+        return Batched(file, format, about)
     if format == "jsonl":
         return JsonLines(file)
     raise TableError(f"There is no format {format!r}; a table is written as csv, tsv, parquet, feather or jsonl.")
