@@ -67,7 +67,7 @@ def test_conformal_promises_are_kept_on_the_page_about_them(capsys):
 
 
 def test_fits_on_workers_and_with_a_checkpoint_are_those_without(monkeypatch, tmp_path):
-    """docs/scale.md but for what needs a cluster, which tests/engine/test_workers.py has."""
+    """docs/scale.md but for what needs a cluster, which tests/engine/test_workers.py and tests/test_scale_recipes.py have."""
     monkeypatch.chdir(tmp_path)
     X_train, y_train, X_test, _ = linear_process(80, random_state=0).split(60)
     for folder in ("fast-disk", "sales"):
@@ -75,7 +75,7 @@ def test_fits_on_workers_and_with_a_checkpoint_are_those_without(monkeypatch, tm
     np.save("columns.npy", X_train)
     np.save("target.npy", y_train)
     pandas.DataFrame(X_train).add_prefix("x").assign(price=y_train).to_csv("sales/all.csv", index=False)
-    names = run_code(ROOT / "docs" / "scale.md", without="dask|ray", X_train=X_train, y_train=y_train)
+    names = run_code(ROOT / "docs" / "scale.md", without="dask|ray|spark|model.xnet", X_train=X_train, y_train=y_train)
     expected = StackedNetsRegressor(random_state=0).fit(X_train, y_train).predict(X_test)
     for name in ("model", "of_columns"):
         np.testing.assert_array_equal(names[name].predict(X_test), expected)
