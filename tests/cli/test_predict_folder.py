@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-import time
+import sys
 
 import numpy as np
 import pandas
@@ -15,9 +15,23 @@ import pytest
 
 import extranets as package
 from extranets.data import simulated_rents
-from tests.cli.conftest import COMMAND
 
 N_FILES, N_ROWS = 6, 500
+STOPPED = """
+import os, signal
+from extranets.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
+replace, named = os.replace, []
+
+def stopped(*paths):  # the fourth file is written, but does not have its name yet
+    if len(named) == 3:
+        os.kill(os.getpid(), {number})
+    named.append(replace(*paths))
+
+os.replace = stopped
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +96,16 @@ def test_after_a_stop_the_same_command_goes_on(rents, here, sales, tmp_path, num
     out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
     command = ["predict", str(rents / "model.xnet"), str(sales), "-o"]
     assert here(*command, undisturbed).returncode == 0
-    with subprocess.Popen([*COMMAND, *command, str(out)], stderr=subprocess.PIPE, text=True) as running:
-        while not list(out.rglob("*.parquet")) and running.poll() is None:
-            time.sleep(0.002)
-        running.send_signal(number)
-        errors = running.communicate()[1]
+    stopped_run = [sys.executable, "-c", STOPPED.format(number=int(number)), *command, str(out)]
+    done = subprocess.run(stopped_run, capture_output=True, text=True)
     stopped = contents(out)
     whole = {name: content for name, content in stopped.items() if name.endswith(".parquet")}
-    assert 0 < len(whole) < N_FILES and whole.items() <= contents(undisturbed).items()
+    assert len(whole) == 3 and whole.items() <= contents(undisturbed).items()
     if number == signal.SIGINT:  # a process that is killed cannot remove its temporary file itself
         assert stopped == whole
-        assert running.returncode == 130 and "The same command goes on with the others." in errors
+        assert done.returncode == 130 and "3 of 6 files are written. The same command goes on" in done.stderr
+    else:
+        assert done.returncode == -number and len(stopped) == 4
     times = {name: (out / name).stat().st_mtime_ns for name in whole}
     done = here(*command, out)
     assert done.returncode == 0 and f"of {N_FILES} had been predicted before" in done.stderr

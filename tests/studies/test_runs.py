@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+import joblib
 import numpy as np
 import psutil
 import pytest
 
 from extranets.studies import runs
 from extranets.studies.runs import FolderError, RunInterrupted, UnitFailed, UnitResult
+from tests.engine import clusters
 from tests.studies import toy_study
 from tests.studies.toy_study import Toy
 
@@ -429,3 +431,27 @@ def test_progress_counts_earlier_units_and_is_silent_when_all_are_done(tmp_path,
 def test_zero_jobs_are_refused(tmp_path):
     with pytest.raises(ValueError, match="n_jobs"):
         quiet(QUICK, tmp_path, jobs=0)
+
+
+# -- workers of a backend ------------------------------------------------------------------------------------------------
+
+
+def test_the_workers_of_a_backend_give_the_same_bits_and_their_failures_are_told(tmp_path, undisturbed):
+    """Processes of joblib, and a real Dask cluster. The folder is written here alone."""
+    pytest.importorskip("distributed")
+    trap = tmp_path / "trap"
+    trapped = replace(TOY, trap=str(trap))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        quiet(TOY, tmp_path / "loky")
+    with clusters.dask_cluster(2), joblib.parallel_config(backend="dask"):
+        quiet(TOY, tmp_path / "dask")
+        trap.write_text("raise")
+        with pytest.raises(runs.UnitFailed, match=r"(?s)'toy-001' failed: ArithmeticError.*On the worker"):
+            quiet(trapped, tmp_path / "trapped")
+        trap.write_text("die")
+        with pytest.raises(runs.UnitFailed, match="Workers were lost"):
+            quiet(trapped, tmp_path / "lost")
+        trap.unlink()
+        quiet(trapped, tmp_path / "lost")
+    for folder in ("loky", "dask", "lost"):
+        assert record_texts(tmp_path / folder) == undisturbed

@@ -4,27 +4,75 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import joblib
 import typer
 from rich.console import Console
 
+from extranets._extras import require
 from extranets.cli._arguments import check_output
 from extranets.cli._printing import say
 
 Format = Literal["table", "csv", "parquet", "markdown", "latex"]
 
 
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work: processes of this machine or, where a backend of joblib is named, its workers."""
+
+    jobs: int
+    backend: str | None
+    scheduler: str | None
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Within it, the backend's workers are asked."""
+        if self.scheduler is not None and self.backend not in ("dask", "ray"):
+            raise typer.BadParameter("--scheduler is the address of a cluster: add --backend dask or --backend ray.")
+        if self.backend is None:
+            yield
+            return
+        connected = {"dask": self._dask, "ray": self._ray, "loky": nullcontext}[self.backend]
+        with connected(), joblib.parallel_config(backend=self.backend, n_jobs=self.jobs):
+            yield
+
+    def _dask(self) -> AbstractContextManager[Any]:
+        if self.scheduler is None:
+            raise typer.BadParameter("--backend dask: give --scheduler ADDRESS, which `dask scheduler` prints.")
+        require("--backend dask", "distributed", "distributed")
+        from distributed import Client
+
+        return Client(self.scheduler, timeout="30s")
+
+    @contextmanager
+    def _ray(self) -> Iterator[None]:
+        require("--backend ray", "distributed", "ray")
+        import ray
+        from ray.util.joblib import register_ray
+
+        ray.init(self.scheduler, log_to_driver=False)
+        register_ray()
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
 def run_study(
-    study: Any, out: Path, jobs: int, format: Format, file: Path | None, columns: Any, figure: Path | None = None
+    study: Any, out: Path, workers: Workers, format: Format, file: Path | None, columns: Any, figure: Path | None = None
 ) -> list[dict[str, Any]]:
     from extranets.studies import runs, summary
     from extranets.studies.tables import figures
 
     check_files(format, file, figure)  # before minutes of work
     try:
-        records = runs.run(study, out, jobs=jobs)
+        with workers.asked():
+            records = runs.run(study, out, jobs=workers.jobs)
     except runs.RunInterrupted as stop:
         say(f"\n{stop}\n  {shlex.join(['extranets', *sys.argv[1:]])}")
         raise typer.Exit(130) from None

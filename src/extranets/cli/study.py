@@ -9,7 +9,7 @@ import typer
 
 from extranets.cli._arguments import check_output
 from extranets.cli._printing import say
-from extranets.cli._study_runs import Format, check_files, draw_panels, run_study, show_rows
+from extranets.cli._study_runs import Format, Workers, check_files, draw_panels, run_study, show_rows
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +23,14 @@ Out = Annotated[
     Path, typer.Option("--out", help="Folder for the run; made if it does not exist. A run that is there is continued.")
 ]
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one on every core.")]
+Backend = Annotated[
+    Literal["dask", "ray", "loky"] | None,
+    typer.Option(help="Let the workers of a cluster do the work: dask, ray, or loky for processes of this machine."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Where the cluster is, such as tcp://10.0.0.1:8786 for dask."),
+]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
 Shape = Annotated[Format, typer.Option("--format", help="How the results are printed.")]
 File = Annotated[Path | None, typer.Option("--file", help="Write the results here instead of printing them.")]
@@ -84,17 +92,23 @@ def simulation(
     ] = 1,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     format: Shape = "table",
     file: File = None,
 ) -> None:
     """Re-run Table 1: extra-nets, MC dropout and bootstrap on the two simulated processes.
 
-    Example: extranets study simulation --out runs/simulation
+    Examples:
+
+      extranets study simulation --out runs/simulation
+
+      extranets study simulation --out runs/simulation --backend dask --scheduler tcp://10.0.0.1:8786
     """
     from extranets.studies.simulation import SimulationStudy
 
     study = SimulationStudy(replications, noise, correlation, starts, seed)
-    run_study(study, out, jobs, format, file, SIMULATION_COLUMNS)
+    run_study(study, out, Workers(jobs, backend, scheduler), format, file, SIMULATION_COLUMNS)
 
 
 @app.command()
@@ -110,6 +124,8 @@ def correlation(
     figure: Annotated[Path | None, typer.Option(help="Draw the paper's figure, too, into this file.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     format: Shape = "table",
     file: File = None,
 ) -> None:
@@ -120,7 +136,7 @@ def correlation(
     from extranets.studies.correlation import CorrelationStudy
 
     study = CorrelationStudy(B=resamples, T=learners, fresh=fresh, seed=seed)
-    records = run_study(study, out, jobs, format, file, None, figure)
+    records = run_study(study, out, Workers(jobs, backend, scheduler), format, file, None, figure)
     if figure is not None:
         from extranets.plots import LearnersDisplay
 
@@ -149,6 +165,8 @@ def uci(
     download: Annotated[bool, typer.Option(help="Fetch missing data sets into a cache first.")] = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     format: Shape = "table",
     file: File = None,
 ) -> None:
@@ -173,7 +191,7 @@ def uci(
     }
     study = UciStudy(datasets=tuple(dataset or ()), **settings, **chosen)
     _require(study.datasets, data_dir)
-    run_study(study, out, jobs, format, file, UCI_COLUMNS)
+    run_study(study, out, Workers(jobs, backend, scheduler), format, file, UCI_COLUMNS)
 
 
 @app.command()
@@ -184,6 +202,8 @@ def hypotheses(
     ] = 40,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     format: Shape = "table",
     file: File = None,
 ) -> None:
@@ -193,7 +213,9 @@ def hypotheses(
     """
     from extranets.studies.hypotheses import HypothesesStudy
 
-    run_study(HypothesesStudy(replications, seed), out, jobs, format, file, HYPOTHESES_COLUMNS)
+    run_study(
+        HypothesesStudy(replications, seed), out, Workers(jobs, backend, scheduler), format, file, HYPOTHESES_COLUMNS
+    )
 
 
 @app.command()
@@ -206,6 +228,8 @@ def decorrelation(
     figure: Annotated[Path | None, typer.Option(help="Draw what more networks gain, too, into this file.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     format: Shape = "table",
     file: File = None,
 ) -> None:
@@ -219,7 +243,7 @@ def decorrelation(
     missing = [name for name in SETS if name not in study.datasets]
     if missing:
         say(f"Without {', '.join(missing)}: no data. Give --data-dir or set EXTRANETS_DATA to a folder that has them.")
-    records = run_study(study, out, jobs, format, file, None, figure)
+    records = run_study(study, out, Workers(jobs, backend, scheduler), format, file, None, figure)
     if figure is not None:
         from extranets.plots import GrowthDisplay
 

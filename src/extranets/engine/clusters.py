@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import joblib
 import numpy.typing as npt
+from joblib.parallel import get_active_backend
 
 WORTH_KEEPING = 100_000  # bytes of an array that is sent by itself
 
@@ -125,6 +126,14 @@ class Ray(Cluster):
         finally:
             for task in waiting:
                 self.ray.cancel(task, force=True)
+
+
+def named_cluster() -> Cluster | None:
+    """That of the backend that the user has named; None where there is none, or one that uses threads or a single process."""
+    backend, n_jobs = get_active_backend(prefer="threads")  # a backend that was named overrules what is preferred
+    if getattr(backend, "uses_threads", False) or n_jobs == 1:
+        return None
+    return cluster_of(backend)
 
 
 def cluster_of(backend: Any) -> Cluster:

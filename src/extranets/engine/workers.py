@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib.parallel import get_active_backend
 
-from extranets.engine.clusters import Cluster, cluster_of
+from extranets.engine.clusters import Cluster, named_cluster
 from extranets.engine.data import TrainingData
 from extranets.engine.native import TrainingDiverged
 from extranets.engine.options import Options, Trained, Training
@@ -67,12 +66,10 @@ class Workers:
     @classmethod
     def worth_asking(cls, trainings: Sequence[Training]) -> Workers | None:
         """Those of the backend that the user has named; None where there are none, or little is to be done."""
-        backend, n_jobs = get_active_backend(prefer="threads")  # a backend that was named overrules what is preferred
-        if getattr(backend, "uses_threads", False) or n_jobs == 1:
-            return None
         if sum(float(multiply_adds(training).sum()) for training in trainings) < WORTH_SENDING:
             return None
-        return cls(cluster_of(backend))
+        cluster = named_cluster()
+        return None if cluster is None else cls(cluster)
 
     def run(
         self, trainings: Sequence[Training], shards: Sequence[Shard], train_all: TrainAll

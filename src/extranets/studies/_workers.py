@@ -10,8 +10,11 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
+
+from extranets.engine.clusters import Cluster
 
 Progress = Callable[[int, int], object]
 Task = Callable[[str], object]
@@ -59,6 +62,29 @@ def _in_workers(do: Task, names: Sequence[str], jobs: int) -> Generator[str, Non
                 yield done
     finally:
         pool.shutdown(kill_workers=True)
+
+
+def sent(do: Task, names: Sequence[str], cluster: Cluster) -> Generator[tuple[str, Any], None, None]:
+    """What ``do`` returns for every name, from the workers of a cluster, as it is done; the first failure stops all."""
+    try:
+        for name, result, failure in cluster.results(_told, [(do, name) for name in names]):
+            if failure:
+                raise UnitFailed(f"Unit {name!r} failed: {failure.splitlines()[-1]}\n\nOn the worker:\n{failure}")
+            yield name, result
+    except UnitFailed:
+        raise
+    except Exception as error:  # whatever a cluster says when workers end
+        raise UnitFailed(
+            f"Workers were lost ({type(error).__name__}: {error}). Finished units are kept; run the same again to go on."
+        ) from error
+
+
+def _told(do: Task, name: str) -> tuple[str, Any, str | None]:
+    """On a worker: the name, and the result or the traceback of a failure."""
+    try:
+        return name, do(name), None
+    except Exception:
+        return name, None, traceback.format_exc()
 
 
 def _attempt(do: Task, name: str) -> str | None:

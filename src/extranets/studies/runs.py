@@ -17,7 +17,7 @@ import platform
 import random
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -30,8 +30,9 @@ import joblib
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from extranets.engine.build import build_info
+from extranets.engine.clusters import named_cluster
 from extranets.studies._files import Record, UnitResult, read_unit, remove_old_temporaries, save_unit, write
-from extranets.studies._workers import Progress, UnitFailed, finished, reporter
+from extranets.studies._workers import Progress, UnitFailed, finished, reporter, sent
 
 __all__ = ["FolderError", "Record", "Run", "RunInterrupted", "Study", "UnitFailed", "UnitResult", "load", "run"]
 
@@ -117,7 +118,8 @@ class Run:
 
 
 def run(study: Study, folder: str | os.PathLike[str], jobs: int = -1, progress: bool | Progress = True) -> list[Record]:
-    """Do every unit that is not in the folder yet.
+    """Do every unit that is not in the folder yet, by processes of this machine; or, within ``with joblib.parallel_config(backend=...)``,
+    by the workers of that backend (``"dask"``, ``"ray"``, ``"loky"``). The records are the same.
 
     Parameters
     ----------
@@ -286,7 +288,7 @@ def _completed(study: Study, found: Run, todo: list[str], jobs: int, progress: b
     try:
         with (
             reporter(progress, study.name, done, total) as report,
-            closing(finished(partial(_do, study, found.folder), todo, jobs)) as names,
+            closing(_done(study, found.folder, todo, jobs)) as names,
         ):
             for _ in names:
                 done += 1
@@ -296,13 +298,28 @@ def _completed(study: Study, found: Run, todo: list[str], jobs: int, progress: b
     return load(found.folder)
 
 
+def _done(study: Study, folder: Path, todo: list[str], jobs: int) -> Generator[str, None, None]:
+    """The units as they are done and saved: by processes, or by the workers of a backend of joblib that the user has named."""
+    cluster = named_cluster()
+    if cluster is None:
+        yield from finished(partial(_do, study, folder), todo, jobs)
+        return
+    with closing(sent(partial(_result, study), todo, cluster)) as results:
+        for unit, result in results:
+            save_unit(folder, unit, result)  # here: workers of other machines may not see the folder
+            yield unit
+
+
 def _do(study: Study, folder: Path, unit: str) -> None:
     """Do one unit, unless another process has done it by now."""
     if read_unit(folder, unit) is None:
-        # More threads in a linear algebra library would be slower here, and could give other bits.
-        with threadpool_limits(1):
-            result = study.run(unit)
-        save_unit(folder, unit, result)
+        save_unit(folder, unit, _result(study, unit))
+
+
+def _result(study: Study, unit: str) -> UnitResult:
+    # More threads in a linear algebra library would be slower here, and could give other bits.
+    with threadpool_limits(1):
+        return study.run(unit)
 
 
 def _as_tuples(value: Any) -> Any:
