@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from tests.engine import clusters
+
 from .conftest import COMMAND
 from .conftest import run_extranets as extranets
 
@@ -34,6 +36,25 @@ def test_the_same_command_again_does_nothing_and_prints_the_same(simulation):
     begin = (folder / "run.json").read_bytes()
     again = extranets("study", "simulation", "--out", folder, "--replications", 2, "--jobs", 1, "--format", "csv")
     assert again.stdout == text and (folder / "run.json").read_bytes() == begin
+
+
+def test_a_dask_cluster_does_the_same_study(simulation, tmp_path):
+    pytest.importorskip("distributed")
+    command = ("study", "simulation", "--out", tmp_path / "run", "--replications", 2, "--format", "csv")
+    with clusters.dask_cluster(2) as client:
+        done = extranets(*command, "--backend", "dask", "--scheduler", client.scheduler.address)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == simulation[1]
+
+
+def test_a_cluster_needs_an_address_and_an_address_a_cluster(here, tmp_path):
+    for options, message in (
+        (("--backend", "dask"), "give --scheduler ADDRESS"),
+        (("--scheduler", "tcp://10.0.0.1:8786"), "add --backend dask"),
+    ):
+        done = here("study", "simulation", "--out", tmp_path / "run", *options)
+        assert done.returncode == 2 and message in " ".join(done.stderr.replace("│", " ").split())
+        assert not (tmp_path / "run").exists()
 
 
 def test_another_configuration_is_refused_with_the_difference(simulation):
