@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 
 import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from extranets._blas import one_blas_thread
+from extranets._blas import _shared, one_blas_thread
+from tests.reliability.children import in_child, needs_fork
 
 np.ones((2, 2)) @ np.ones((2, 2))  # so that a library for it is loaded
 
@@ -48,6 +52,31 @@ def test_overlapping_blocks_end_in_any_order():
     assert n_threads() == {1}
     second.__exit__(None, None, None)
     assert n_threads() == {2}
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+def test_a_fork_while_another_thread_begins_a_block():
+    """The child does not have that thread, so nobody would open the lock that it held."""
+    held = threading.Event()
+
+    def begin():
+        with _shared.lock:
+            held.set()
+            time.sleep(0.3)
+
+    def body():
+        signal.alarm(10)  # a child that waits for ever is ended
+        with one_blas_thread():
+            return n_threads()
+
+    other = threading.Thread(target=begin)
+    other.start()
+    held.wait()
+    try:
+        assert in_child(body) == {1}
+    finally:
+        other.join()
 
 
 WITHOUT_MEMORY = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,13 @@ class _Shared:
 
 
 _shared = _Shared()
+
+if hasattr(os, "register_at_fork"):
+    # A child of a fork has no other threads, so a lock that one of them held would stay locked there for ever. The fork waits until
+    # nobody holds it. Blocks of threads that the child does not have never end there: its linear algebra keeps one thread.
+    os.register_at_fork(
+        before=_shared.lock.acquire, after_in_parent=_shared.lock.release, after_in_child=_shared.lock.release
+    )
 
 
 @functools.cache
