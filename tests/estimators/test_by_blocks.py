@@ -18,15 +18,15 @@ from sklearn.base import clone
 
 import extranets
 from extranets import BootstrapNetsRegressor, ExtraNetsRegressor, StackedNetsRegressor
-from extranets.blocks.memory import MOST_KEPT, resident_bytes
+from extranets.blocks.memory import LIBRARIES, MOST_KEPT
 
+pytestmark = pytest.mark.usefixtures("small_process")
 N_ROWS, N_TEST = 80_000, 20_000
-STEP = 100_000_000
 
 
 def memory(megabytes):
-    """So much more than what this process and its libraries take: tests before this one may have left something."""
-    return max(4 * STEP, -(-resident_bytes() // STEP) * STEP) + megabytes * 1_000_000
+    """So much more than what libraries take."""
+    return LIBRARIES + megabytes * 1_000_000
 
 
 SEVERAL_WINDOWS, ONE_WINDOW = 210, 500
