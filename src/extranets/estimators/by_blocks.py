@@ -62,12 +62,24 @@ def fit_by_blocks(
     beside: Mapping[str, Any],
 ) -> Regressor:
     """Fit to arrays, mapped files, or arrays and data frames of Dask. ``beside`` holds the arguments that only other fits have."""
+    refuse_beside(beside)
+    return fit_blocks(estimator, number_blocks(X, y), Budget.of(max_memory), scratch)
+
+
+def refuse_beside(beside: Mapping[str, Any]) -> None:
+    """Refuse arguments that only a fit with all rows in memory has."""
     given = [words for name, words in WITHOUT.items() if beside.get(name) is not None]
     if given:
         raise ValueError(
-            f"A fit block by block, as max_memory and Dask's collections ask for, takes no {' and no '.join(given)}."
+            f"A fit block by block, as max_memory, files and Dask's collections ask for, takes no {' and no '.join(given)}."
         )
-    return fit_blocks(estimator, number_blocks(X, y), Budget.of(max_memory), scratch)
+
+
+def check_fits_blocks(regressor: Any) -> None:
+    """Refuse a regressor that needs its table in memory."""
+    if not getattr(regressor, "fits_blocks", False):
+        name = type(regressor).__name__
+        raise TypeError(f"{name} needs its table in memory; StackedNetsRegressor and ExtraNetsRegressor do not.")
 
 
 def fit_blocks(
@@ -94,9 +106,8 @@ def fit_blocks(
 
 def _check(estimator: NetsRegressor) -> None:
     """Refuse what needs all rows in memory."""
-    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
-    if not estimator.fits_blocks:
-        raise TypeError(f"{name} needs its table in memory; StackedNetsRegressor and ExtraNetsRegressor do not.")
+    check_fits_blocks(estimator)
+    parameters = estimator.get_params(deep=False)
     for parameter, value, other in (
         ("interval", "cv+", "'calibrated'"),
         ("noise", "train", "'cv' or 'holdout'"),

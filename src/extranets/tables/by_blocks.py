@@ -21,7 +21,7 @@ from sklearn.base import clone
 from extranets._arrays import Array
 from extranets.blocks import Budget, Drawn, as_rows, is_lazy
 from extranets.estimators.base import NetsRegressor
-from extranets.estimators.by_blocks import WITHOUT, fit_blocks
+from extranets.estimators.by_blocks import check_fits_blocks, fit_blocks, refuse_beside
 from extranets.tables.encoded import encode, learn_encoding
 from extranets.tables.errors import Source
 from extranets.tables.learning import IGNORE
@@ -102,9 +102,7 @@ def fit_table_by_blocks(
     beside: Mapping[str, Any],
 ) -> None:
     """The fit of a `TableRegressor`. ``beside`` holds the arguments that only other fits have."""
-    given = [words for name, words in WITHOUT.items() if beside.get(name) is not None]
-    if given:
-        raise ValueError(f"A table that is read block by block takes no {' and no '.join(given)}.")
+    refuse_beside(beside)
     rows = LabelledBlocks(table_blocks(X, na_values=model.na_values), y, na_values=model.na_values)
     fit_labelled_blocks(model, rows, max_memory, scratch)
 
@@ -118,10 +116,7 @@ def fit_labelled_blocks(
     """Fit to features and targets that come in blocks."""
     model.check_parameters()
     regressor = clone(model._unfitted())
-    if not isinstance(regressor, NetsRegressor) or not regressor.fits_blocks:
-        raise TypeError(
-            f"{type(regressor).__name__} needs its table in memory; StackedNetsRegressor and ExtraNetsRegressor do not."
-        )
+    check_fits_blocks(regressor)
     budget = Budget.of(max_memory)
     budget.window_bytes(len(rows.columns) + 1)  # a budget that is too small is refused at once
     model._forget()
