@@ -430,6 +430,11 @@ def test_a_value_too_far_from_training_is_named_by_file_row_and_column(tmp_path)
     assert type(again) is type(caught.value) and (str(again), again.what) == (str(caught.value), caught.value.what)
 
 
+def test_a_name_of_the_target_is_refused_for_a_table_in_memory():
+    with pytest.raises(TypeError, match=r"y='b' names a column.*table\.drop\(columns='b'\)"):
+        TableRegressor().fit(pandas.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}), "b")
+
+
 def test_lazy_frames_are_refused():
     frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
     with pytest.raises(TypeError, match=r"X is a polars LazyFrame, which holds no rows yet; pass X.collect\(\)"):

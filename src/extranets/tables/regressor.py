@@ -185,6 +185,11 @@ class TableRegressor(TablePredictions, MetaEstimatorMixin, RegressorMixin, BaseE
             beside = {"sample_weight": sample_weight, "groups": groups, "time": time, "checkpoint": checkpoint}
             fit_table_by_blocks(self, X, y, max_memory, scratch, beside)
             return self
+        if isinstance(y, str):
+            raise TypeError(
+                f"y={y!r} names a column, which is for files and tables that are read block by block. Of a table in memory, give the "
+                f"features and the target apart: fit(table.drop(columns={y!r}), table[{y!r}])."
+            )
         frame = as_frame(X)
         if isinstance(time, str):
             time = column_times(frame, time, self.kinds, self.na_values)
